@@ -1,0 +1,1 @@
+"""Settings: the only place that reads the environment."""

@@ -1,0 +1,48 @@
+"""Strict readers of environment variables: a bad value stops the start with a sentence that names it.
+
+Every variable NAME may also be given as NAME_FILE, the path of a file that holds the value (for secrets).
+"""
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable's value, or the content of the file named by NAME_FILE, or the default."""
+    if path := os.environ.get(f"{name}_FILE"):
+        try:
+            return Path(path).read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise ImproperlyConfigured(f"{name}_FILE={path} cannot be read: {error.strerror}") from error
+    return os.environ.get(name, "").strip() or default
+
+
+def integer(name: str, default: int, *, low: int, high: int) -> int:
+    value = text(name)
+    if not value:
+        return default
+    if not value.isdecimal() or not low <= int(value) <= high:
+        raise ImproperlyConfigured(f"{name}={value!r} must be a whole number from {low} to {high}")
+    return int(value)
+
+
+def flag(name: str, default: bool) -> bool:
+    value = text(name).lower()
+    if not value:
+        return default
+    if value not in TRUE | FALSE:
+        raise ImproperlyConfigured(f"{name}={value!r} must be 1 or 0")
+    return value in TRUE
+
+
+def words(name: str, default: tuple[str, ...] = ()) -> list[str]:
+    """A comma-separated list."""
+    return [part.strip() for part in text(name).split(",") if part.strip()] or list(default)
+
+
+def directory(name: str, default: Path) -> Path:
+    return Path(text(name) or default).expanduser().absolute()
