@@ -137,6 +137,7 @@ SESSION_ENGINE = "django.contrib.sessions.backends.db"
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 ANONYMOUS_USER_NAME = None  # guardian makes no anonymous account
+SILENCED_SYSTEM_CHECKS = ["guardian.W001"]  # guardian stores grants; accounts.permissions reads them
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -231,7 +232,10 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"trace": {"()": "kb_platform.logs.TraceIdFilter"}},
-    "formatters": {"json": {"()": "kb_platform.logs.JsonFormatter"}, "plain": {"()": "kb_platform.logs.PlainFormatter"}},
+    "formatters": {
+        "json": {"()": "kb_platform.logs.JsonFormatter"},
+        "plain": {"()": "kb_platform.logs.PlainFormatter"},
+    },
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",

@@ -1,0 +1,104 @@
+"""API tokens: made once, shown once, kept as a hash, checked on every request.
+
+`kb_<key>_<secret>`: the 16-digit key finds the row, the 43-character secret carries 256 random bits, so that a fast
+hash is enough.
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Collection as Some
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import ApiToken, User
+from accounts.principals import principal_of
+from accounts.values import Principal, SystemActor, TokenLimits, TokenScope
+from kb_platform.audit import record
+from kb_platform.errors import InvalidInput, NotAuthenticated, NotFound
+
+PREFIX = "kb_"
+MAX_DAYS = 365
+DEFAULT_DAYS = 90
+_USED_EVERY = timedelta(minutes=1)  # last_used_at is a hint; a write for each request would be waste
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+@transaction.atomic
+def create_token(
+    *,
+    actor: Principal | SystemActor,
+    user: User,
+    name: str,
+    scopes: Some[TokenScope],
+    days: int = DEFAULT_DAYS,
+    collections: Some[int] = (),
+) -> tuple[ApiToken, str]:
+    """A new token for `user` and its full text, which is shown this once. Raises InvalidInput."""
+    if not scopes:
+        raise InvalidInput(
+            _("Choose at least one scope."), fields={"scopes": _("Choose at least one scope.")}
+        )
+    if not 1 <= days <= MAX_DAYS:
+        raise InvalidInput(
+            fields={"days": _("A token lives from 1 to %(days)d days.") % {"days": MAX_DAYS}},
+        )
+    if TokenScope.ADMIN in scopes and not user.is_superuser:
+        raise InvalidInput(fields={"scopes": _("Only an administrator's token may have the scope admin.")})
+    key, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
+    token = ApiToken.objects.create(
+        user=user,
+        name=name or _("API token"),
+        key=key,
+        secret_hash=_hash(secret),
+        scopes=sorted(scope.value for scope in scopes),
+        collections=sorted(collections),
+        expires_at=timezone.now() + timedelta(days=days),
+    )
+    record(actor, "token.created", token, scopes=token.scopes, for_user=user.email)
+    return token, f"{PREFIX}{key}_{secret}"
+
+
+@transaction.atomic
+def revoke_token(*, actor: Principal, token_id: int) -> None:
+    """End a token at once. One's own, or anyone's for an administrator; others are not found."""
+    mine = ApiToken.objects.select_for_update().filter(pk=token_id, revoked_at=None)
+    if not actor.is_administrator:
+        mine = mine.filter(user_id=actor.user_id)
+    token = mine.first()
+    if token is None:
+        raise NotFound()
+    token.revoked_at = timezone.now()
+    token.save(update_fields=["revoked_at"])
+    record(actor, "token.revoked", token)
+
+
+def principal_from_token(text: str) -> Principal:
+    """The principal behind a token's full text. Raises NotAuthenticated for every way it may be wrong."""
+    key, _sep, secret = text.removeprefix(PREFIX).partition("_")
+    if not text.startswith(PREFIX) or not secret or len(key) != 16 or not text.isascii():
+        raise NotAuthenticated()
+    token = ApiToken.objects.select_related("user").filter(key=key).first()
+    if token is None or not hmac.compare_digest(token.secret_hash, _hash(secret)):
+        raise NotAuthenticated()
+    now = timezone.now()
+    if token.revoked_at or token.expires_at <= now or not token.user.is_active:
+        raise NotAuthenticated(_("This token has ended. Make a new one."))
+    _note_use(token, now)
+    limits = TokenLimits(
+        token_id=token.pk,
+        scopes=frozenset(map(TokenScope, token.scopes)),
+        collections=frozenset(token.collections),
+    )
+    return principal_of(token.user, token=limits)
+
+
+def _note_use(token: ApiToken, now: datetime) -> None:
+    if token.last_used_at is None or now - token.last_used_at > _USED_EVERY:
+        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)

@@ -1,0 +1,5 @@
+"""Routes of ingestion."""
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []

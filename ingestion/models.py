@@ -1,0 +1,339 @@
+"""Documents and what is made of them: versions, elements, sections, chunks, and the ledger of the work.
+
+`Document.active_version` is what readers get; `latest_version` is the newest upload, whatever became of it. The physical
+index tables (`dense_g<N>`, `lexical_g<N>`) are made by `ingestion.indexing.tables`, not by migrations.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import AccessScope, new_uid
+
+
+class Collection(models.Model):
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    name = models.CharField(_("name"), max_length=200)
+    description = models.TextField(_("description"), blank=True)
+    language = models.CharField(_("language"), max_length=10, blank=True)
+    scope = models.OneToOneField(AccessScope, on_delete=models.PROTECT, related_name="collection")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["name", "id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Document(models.Model):
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="documents")
+    scope = models.ForeignKey(AccessScope, on_delete=models.PROTECT, related_name="documents")
+    source_key = models.CharField(
+        max_length=2000, help_text="source_uri, else the file name: equal keys are versions"
+    )
+    source_digest = models.CharField(max_length=64, help_text="SHA-256 of source_key, which is too long for an index")
+    source_uri = models.CharField(max_length=2000, blank=True)
+    title = models.CharField(_("title"), max_length=500)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    doc_type = models.CharField(_("type"), max_length=100, blank=True)
+    department = models.CharField(_("department"), max_length=200, blank=True)
+    security_level = models.CharField(_("security level"), max_length=100, blank=True)
+    tags = ArrayField(models.CharField(max_length=100), default=list, blank=True)
+    metadata: Any = models.JSONField(default=dict, blank=True)
+    language = models.CharField(max_length=10, blank=True)
+    source_modified_at = models.DateTimeField(null=True)
+    active_version = models.ForeignKey(
+        "DocumentVersion", null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    latest_version = models.ForeignKey(
+        "DocumentVersion", null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    archived_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["-updated_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["collection", "source_digest"], name="one_document_per_source")
+        ]
+        indexes = [
+            models.Index(fields=["scope", "-updated_at"], name="document_by_scope"),
+            GinIndex(fields=["tags"], name="document_tags"),
+            GinIndex(fields=["metadata"], name="document_metadata", opclasses=["jsonb_path_ops"]),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class VersionState(models.TextChoices):
+    QUEUED = "queued", _("Waiting")
+    PARSING = "parsing", _("Reading")
+    CHUNKING = "chunking", _("Splitting")
+    EMBEDDING = "embedding", _("Embedding")
+    PUBLISHING = "publishing", _("Publishing")
+    LIVE = "live", _("Live")
+    PARTLY_LIVE = "partly_live", _("Partly live")
+    SUPERSEDED = "superseded", _("Superseded")
+    REJECTED = "rejected", _("Rejected")
+    QUARANTINED = "quarantined", _("Quarantined")
+    CANCELLED = "cancelled", _("Cancelled")
+
+
+IN_FORCE = (VersionState.LIVE, VersionState.PARTLY_LIVE)
+UNFINISHED = (
+    VersionState.QUEUED,
+    VersionState.PARSING,
+    VersionState.CHUNKING,
+    VersionState.EMBEDDING,
+    VersionState.PUBLISHING,
+)
+
+
+class DocumentVersion(models.Model):
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    blob = models.CharField(max_length=64, help_text="SHA-256 of the file, its name in the blob store")
+    file_name = models.CharField(max_length=500)
+    size_bytes = models.BigIntegerField()
+    media_type = models.CharField(max_length=100, blank=True, help_text="By content, once parsed")
+    state = models.CharField(max_length=20, choices=VersionState.choices, default=VersionState.QUEUED)
+    reason_code = models.CharField(max_length=50, blank=True)
+    reason_params: Any = models.JSONField(default=dict)
+    quality: Any = models.JSONField(default=dict)
+    page_count = models.PositiveIntegerField(null=True)
+    chunk_count = models.PositiveIntegerField(default=0)
+    language = models.CharField(max_length=10, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    published_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-number"]
+        constraints = [models.UniqueConstraint(fields=["document", "number"], name="version_number_once")]
+        indexes = [models.Index(fields=["blob"], name="version_blob")]
+
+    def __str__(self) -> str:
+        return f"{self.file_name} v{self.number}"
+
+
+class Element(models.Model):
+    """One piece of structure of a version, in reading order; the viewer shows it, citations point at it."""
+
+    version = models.ForeignKey(DocumentVersion, on_delete=models.CASCADE, related_name="elements")
+    order = models.PositiveIntegerField()
+    kind = models.CharField(max_length=20)
+    text = models.TextField()
+    level = models.PositiveSmallIntegerField(default=0)
+    heading_path = ArrayField(models.TextField(), default=list)
+    page = models.PositiveIntegerField(null=True)
+    boxes: Any = models.JSONField(default=list)
+    table: Any = models.JSONField(null=True)
+
+    class Meta:
+        ordering = ["version", "order"]
+        constraints = [models.UniqueConstraint(fields=["version", "order"], name="element_order_once")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.order}"
+
+
+class Section(models.Model):
+    """A parent window: what surrounds a chunk in its document."""
+
+    version = models.ForeignKey(DocumentVersion, on_delete=models.CASCADE, related_name="sections")
+    order = models.PositiveIntegerField()
+    heading_path = ArrayField(models.TextField(), default=list)
+    text = models.TextField()
+    token_count = models.PositiveIntegerField()
+    first_element = models.PositiveIntegerField()
+    last_element = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["version", "order"]
+        constraints = [models.UniqueConstraint(fields=["version", "order"], name="section_order_once")]
+
+    def __str__(self) -> str:
+        return f"section {self.order}"
+
+
+class IndexGeneration(models.Model):
+    """One way of indexing everything. Exactly one is active; its physical tables carry its number."""
+
+    class State(models.TextChoices):
+        BUILDING = "building", _("Building")
+        ACTIVE = "active", _("Active")
+        RETIRED = "retired", _("Retired")
+
+    number = models.PositiveIntegerField(unique=True)
+    state = models.CharField(max_length=20, choices=State.choices, default=State.BUILDING)
+    embedder = models.TextField(help_text="Fingerprint; query side and document side must match")
+    dimension = models.PositiveIntegerField()
+    chunker_version = models.CharField(max_length=50)
+    analyzer_version = models.CharField(max_length=50)
+    average_length = models.FloatField(help_text="Tokens a chunk, frozen: BM25 weights are stored with it")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["state"], condition=Q(state="active"), name="one_active_generation"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"generation {self.number}"
+
+
+class Chunk(models.Model):
+    """A child passage of one generation. It is readable only while its version is the document's active one."""
+
+    generation = models.ForeignKey(IndexGeneration, on_delete=models.CASCADE, related_name="chunks")
+    version = models.ForeignKey(DocumentVersion, on_delete=models.CASCADE, related_name="chunks")
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="chunks")
+    section = models.ForeignKey(Section, on_delete=models.CASCADE, related_name="chunks")
+    order = models.PositiveIntegerField()
+    kind = models.CharField(max_length=20)
+    text = models.TextField()
+    embedding_text = models.TextField()
+    text_hash = models.BinaryField(max_length=32, help_text="SHA-256 of embedding_text")
+    heading_path = ArrayField(models.TextField(), default=list)
+    token_count = models.PositiveIntegerField()
+    language = models.CharField(max_length=10, blank=True)
+    first_element = models.PositiveIntegerField()
+    last_element = models.PositiveIntegerField()
+    page = models.PositiveIntegerField(null=True)
+    boxes: Any = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["version", "order"]
+        constraints = [
+            models.UniqueConstraint(fields=["generation", "version", "order"], name="chunk_order_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"chunk {self.order}"
+
+
+class CachedVector(models.Model):
+    """Vectors by (embedder, text): a changed page embeds only what changed, a retry embeds nothing."""
+
+    embedder = models.CharField(max_length=64, help_text="SHA-256 of the embedder's fingerprint")
+    text_hash = models.BinaryField(max_length=32)
+    vector = models.BinaryField(help_text="float16, little endian")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["embedder", "text_hash"], name="vector_once")]
+
+    def __str__(self) -> str:
+        return f"vector {self.pk}"
+
+
+class TermStatistic(models.Model):
+    """In how many chunks of a scope a term occurs, so that scores tell nothing of what a reader may not see."""
+
+    generation = models.PositiveIntegerField()
+    scope_id = models.IntegerField()
+    term = models.TextField()
+    chunk_count = models.IntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["generation", "scope_id", "term"], name="term_statistic_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.term}: {self.chunk_count}"
+
+
+class ScopeStatistic(models.Model):
+    """How many indexed chunks a scope holds in a generation: BM25's N, and what chooses the dense plan."""
+
+    generation = models.PositiveIntegerField()
+    scope_id = models.IntegerField()
+    chunk_count = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["generation", "scope_id"], name="scope_statistic_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"scope {self.scope_id}: {self.chunk_count}"
+
+
+class IngestJob(models.Model):
+    """The ledger: what has to happen to one version, who holds it, until when, and why it ended."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("Waiting")
+        RUNNING = "running", _("Running")
+        SUCCEEDED = "succeeded", _("Done")
+        FAILED = "failed", _("Failed")
+        CANCELLED = "cancelled", _("Cancelled")
+
+    class Stage(models.TextChoices):
+        PARSE = "parse", _("Reading")
+        EMBED = "embed", _("Embedding")
+        DONE = "done", _("Done")
+
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    version = models.OneToOneField(DocumentVersion, on_delete=models.CASCADE, related_name="job")
+    state = models.CharField(max_length=20, choices=State.choices, default=State.QUEUED)
+    stage = models.CharField(max_length=20, choices=Stage.choices, default=Stage.PARSE)
+    progress_done = models.PositiveIntegerField(default=0)
+    progress_total = models.PositiveIntegerField(default=0)
+    progress_unit = models.CharField(max_length=20, blank=True)
+    failures = models.PositiveSmallIntegerField(
+        default=0, help_text="Workers that died over it at this stage"
+    )
+    fence = models.BigIntegerField(
+        default=0, help_text="Raised by every claim; a stale holder's writes are refused"
+    )
+    lease_until = models.DateTimeField(null=True)
+    heartbeat_at = models.DateTimeField(null=True)
+    deadline = models.DateTimeField(
+        null=True, help_text="When the running stage is given up, whatever its lease says"
+    )
+    cancel_requested = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    rung_at = models.DateTimeField(null=True, help_text="When a worker was last called")
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["stage", "lease_until", "id"], condition=Q(ended_at__isnull=True), name="job_open"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"job {self.uid}"
+
+
+class ScopeMove(models.Model):
+    """A document whose index rows still carry an older scope; removed when they have followed."""
+
+    document = models.OneToOneField(Document, on_delete=models.CASCADE, related_name="pending_move")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"move of {self.document_id}"

@@ -1,0 +1,34 @@
+"""Write the audit log. Call inside the transaction of the change, so that neither exists without the other."""
+
+from typing import Any, Protocol
+
+from django.db import models, transaction
+
+from kb_platform.models import AuditEntry
+from kb_platform.trace import trace_id
+
+
+class Actor(Protocol):
+    """Whoever acts: a person's principal, or a named system process (`user_id` is None)."""
+
+    @property
+    def user_id(self) -> int | None: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+def record(actor: Actor, action: str, subject: models.Model | None = None, **detail: Any) -> AuditEntry:
+    """Add one row. `action` is `object.verb_in_past`; `detail` holds JSON values, e.g. before and after."""
+    if not transaction.get_connection().in_atomic_block:
+        raise transaction.TransactionManagementError("an audit row belongs to the transaction of its change")
+    return AuditEntry.objects.create(
+        actor_id=actor.user_id,
+        actor_name=actor.name[:254],
+        action=action,
+        object_type=subject._meta.model_name or "" if subject else "",
+        object_id=str(getattr(subject, "uid", None) or subject.pk) if subject else "",
+        object_name=str(subject)[:300] if subject else "",
+        detail=detail,
+        trace_id=trace_id(),
+    )

@@ -1,0 +1,77 @@
+"""The one tree of expected errors. Each carries a code, an HTTP status and a sentence that is safe to show.
+
+KnowledgeBaseError
+├── InvalidInput        400  the caller can mend it; `fields` names where
+├── NotAuthenticated    401
+├── NotAllowed          403  the role lacks the right; never used where the existence of a thing is secret
+├── NotFound            404  missing, or hidden from the caller: the same words for both
+├── Conflict            409  the thing is in a state that forbids this
+├── TooLarge            413
+└── Unavailable         503  a dependency is down; try again
+    └── TransientError       marks what a background task may retry
+"""
+
+from collections.abc import Mapping
+
+from django.utils.translation import gettext_lazy as _
+from django_stubs_ext import StrOrPromise
+
+
+class KnowledgeBaseError(Exception):
+    code = "error"
+    status = 500
+    message: StrOrPromise = _("Something went wrong. Your input is kept; try again.")
+
+    def __init__(
+        self,
+        message: StrOrPromise | None = None,
+        *,
+        code: str | None = None,
+        fields: Mapping[str, StrOrPromise] | None = None,
+    ) -> None:
+        self.message = message if message is not None else type(self).message
+        self.code = code or type(self).code
+        self.fields = dict(fields or {})
+        super().__init__(self.code)
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+
+class InvalidInput(KnowledgeBaseError):
+    code, status = "invalid", 400
+    message = _("Some of the input cannot be used.")
+
+
+class NotAuthenticated(KnowledgeBaseError):
+    code, status = "not_authenticated", 401
+    message = _("Sign in, or send a valid API token.")
+
+
+class NotAllowed(KnowledgeBaseError):
+    code, status = "not_allowed", 403
+    message = _("Your account may not do this. Ask an administrator.")
+
+
+class NotFound(KnowledgeBaseError):
+    code, status = "not_found", 404
+    message = _("Not found. It may have been moved or deleted, or it is not open to you.")
+
+
+class Conflict(KnowledgeBaseError):
+    code, status = "conflict", 409
+    message = _("This cannot be done in its present state.")
+
+
+class TooLarge(KnowledgeBaseError):
+    code, status = "too_large", 413
+    message = _("The file is too large.")
+
+
+class Unavailable(KnowledgeBaseError):
+    code, status = "unavailable", 503
+    message = _("A part of the system is not available. Try again in a moment.")
+
+
+class TransientError(Unavailable):
+    code = "transient"

@@ -1,0 +1,102 @@
+"""Liveness, readiness, metrics, the language switch, and the error pages that work without a database."""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.utils import translation
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from redis.exceptions import RedisError
+
+from kb_platform.api import error_body
+from kb_platform.errors import KnowledgeBaseError, NotAllowed, NotAuthenticated, NotFound
+from kb_platform.policies import Access, policy
+
+
+@policy(Access.PUBLIC)
+@require_safe
+def alive(request: HttpRequest) -> HttpResponse:
+    """The process answers; says nothing of what it depends on."""
+    return JsonResponse({"status": "ok"})
+
+
+@policy(Access.PUBLIC)
+@require_safe
+def ready(request: HttpRequest) -> HttpResponse:
+    """Each dependency by name; 503 while one that search needs is down."""
+    parts = {"database": _answers(_ask_database), "cache": _answers(_ask_cache)}
+    healthy = parts["database"] == "ok"
+    return JsonResponse(
+        {"status": "ok" if healthy else "unavailable", "parts": parts}, status=200 if healthy else 503
+    )
+
+
+def _ask_database() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("select 1")
+
+
+def _ask_cache() -> None:
+    cache.get("readyz")
+
+
+def _answers(ask: Callable[[], None]) -> str:
+    try:
+        ask()
+    except (DatabaseError, RedisError, OSError):
+        return "down"
+    return "ok"
+
+
+@policy(Access.ADMINISTRATOR, scope="admin")
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    principal = getattr(request, "principal", None)
+    if principal is None:
+        return JsonResponse(error_body(NotAuthenticated()), status=401)
+    if not principal.is_administrator:
+        return JsonResponse(error_body(NotAllowed()), status=403)
+    return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)
+
+
+@policy(Access.PUBLIC)
+@require_POST
+def set_language(request: HttpRequest) -> HttpResponse:
+    """Switch the language: a cookie for this browser, and the profile of who is signed in."""
+    wanted = request.POST.get("language", "")
+    target = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(target, {request.get_host()}, request.is_secure()):
+        target = "/"
+    response = HttpResponseRedirect(target)
+    if wanted in dict(settings.LANGUAGES):
+        translation.activate(wanted)
+        response.set_cookie(
+            settings.LANGUAGE_COOKIE_NAME, wanted, max_age=365 * 86400, samesite="Lax", httponly=True
+        )
+        if request.user.is_authenticated:
+            request.user.language = wanted
+            request.user.save(update_fields=["language"])
+    return response
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _error_page(request, NotFound())
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _error_page(request, NotAllowed())
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return _error_page(request, KnowledgeBaseError(code="internal"))
+
+
+def _error_page(request: HttpRequest, error: KnowledgeBaseError) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return JsonResponse(error_body(error), status=error.status)
+    return render(request, f"errors/{error.status}.html", {"error": error}, status=error.status)

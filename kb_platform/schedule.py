@@ -1,0 +1,16 @@
+"""All periodic jobs, in one table."""
+
+from typing import Any
+
+PERIODIC: dict[str, dict[str, Any]] = {
+    "reconcile the job ledger": {
+        "task": "ingestion.tasks.reconcile",
+        "schedule": 10.0,
+        "options": {"queue": "light", "expires": 10},
+    },
+    "forget old search traces": {
+        "task": "retrieval.tasks.forget_old_traces",
+        "schedule": 3600.0,
+        "options": {"queue": "light", "expires": 3600},
+    },
+}

@@ -1,0 +1,30 @@
+"""All routes. Apps are wired here by dotted name."""
+
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from kb_platform import health
+from kb_platform.policies import Access, policy
+
+urlpatterns = [
+    path("healthz", health.alive, name="healthz"),
+    path("readyz", health.ready, name="readyz"),
+    path("metrics", health.metrics, name="metrics"),
+    path("language", health.set_language, name="set_language"),
+    path("api/schema", policy(Access.SIGNED_IN, scope="search")(SpectacularAPIView.as_view()), name="schema"),
+    path(
+        "api/docs",
+        policy(Access.SIGNED_IN)(SpectacularSwaggerView.as_view(url_name="schema")),
+        name="api_docs",
+    ),
+    path("api/v1/", include("accounts.api_urls")),
+    path("api/v1/", include("ingestion.api_urls")),
+    path("api/v1/", include("retrieval.api_urls")),
+    path("", include("accounts.urls")),
+    path("", include("ingestion.urls")),
+    path("", include("retrieval.urls")),
+]
+
+handler404 = "kb_platform.health.page_not_found"
+handler500 = "kb_platform.health.server_error"
+handler403 = "kb_platform.health.forbidden"

@@ -1,0 +1,104 @@
+"""Conversations with their citations, and one trace for each search. No document text is stored in a trace."""
+
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import new_uid
+
+
+class SearchTrace(models.Model):
+    """How one search went: who asked what, which candidates came from where, how long each step took."""
+
+    trace_id = models.CharField(max_length=32, unique=True)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    query = models.TextField()
+    mode = models.CharField(max_length=20)
+    filters: Any = models.JSONField(default=dict)
+    generation = models.PositiveIntegerField()
+    degraded: Any = models.JSONField(default=list)
+    timings_ms: Any = models.JSONField(default=dict)
+    candidates: Any = models.JSONField(default=list, help_text="Chunk ids with ranks and scores by channel")
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    def __str__(self) -> str:
+        return self.trace_id
+
+
+class Conversation(models.Model):
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
+    title = models.CharField(max_length=200)
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["-updated_at", "-id"]
+        indexes = [models.Index(fields=["user", "-updated_at"], name="conversation_recent")]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Message(models.Model):
+    """One question with its answer."""
+
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages")
+    question = models.TextField()
+    answer = models.TextField(blank=True, help_text="Plain text with markers like [1]")
+    refused = models.BooleanField(default=False)
+    grounded = models.BooleanField(default=False)
+    degraded: Any = models.JSONField(default=list)
+    trace_id = models.CharField(max_length=32, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.question[:80]
+
+
+class Citation(models.Model):
+    """A numbered passage behind an answer, bound to the version it was read from; shown only while visible."""
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="citations")
+    n = models.PositiveSmallIntegerField()
+    document = models.ForeignKey("ingestion.Document", null=True, on_delete=models.SET_NULL, related_name="+")
+    version = models.ForeignKey(
+        "ingestion.DocumentVersion", null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    first_element = models.PositiveIntegerField()
+    last_element = models.PositiveIntegerField()
+    page = models.PositiveIntegerField(null=True)
+    heading_path: Any = models.JSONField(default=list)
+    quote = models.TextField()
+
+    class Meta:
+        ordering = ["n"]
+        constraints = [models.UniqueConstraint(fields=["message", "n"], name="citation_number_once")]
+
+    def __str__(self) -> str:
+        return f"[{self.n}]"
+
+
+class Feedback(models.Model):
+    class Vote(models.TextChoices):
+        UP = "up", _("Helpful")
+        DOWN = "down", _("Not helpful")
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="feedback")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    vote = models.CharField(max_length=4, choices=Vote.choices)
+    reason = models.CharField(max_length=50, blank=True)
+    comment = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["message", "user"], name="one_vote_each")]
+
+    def __str__(self) -> str:
+        return self.vote
