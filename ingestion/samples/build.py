@@ -28,7 +28,7 @@ SOURCES = Path(__file__).parent / "sources"
 
 _AUTHOR = "Polaris Instruments 北辰仪器"
 _PAGE = pymupdf.paper_rect("a4")
-_BODY = pymupdf.Rect(62, 62, _PAGE.width - 62, _PAGE.height - 70)
+_BODY = pymupdf.Rect(72, 72, _PAGE.width - 72, _PAGE.height - 70)
 _FOOTER_BASELINE = _PAGE.height - 36
 # One size per heading level, all far from the body's 10.5 pt, because the Chinese font has no bold. No background
 # colours: MuPDF paints those of a page's tables again on every page after it.
@@ -112,8 +112,10 @@ def _add_footers(pdf: pymupdf.Document, document: SampleDocument) -> None:
     for number, page in enumerate(pdf, start=1):
         page.wrap_contents()  # MuPDF leaves its flipped coordinates behind
         footer = pymupdf.TextWriter(page.rect, color=(0.4, 0.43, 0.5))
+        counter = f"{number} / {len(pdf)}"
+        end = _BODY.x1 - font.text_length(counter, fontsize=8)
         footer.append((_BODY.x0, _FOOTER_BASELINE), document.title, font=font, fontsize=8)
-        footer.append((_BODY.x1 - 24, _FOOTER_BASELINE), f"{number} / {len(pdf)}", font=font, fontsize=8)
+        footer.append((end, _FOOTER_BASELINE), counter, font=font, fontsize=8)
         footer.write_text(page)
 
 

@@ -1,6 +1,7 @@
 """The text of a sample file, by means other than the product's parsers."""
 
 from pathlib import Path
+from unicodedata import normalize
 
 import docx
 import pymupdf
@@ -21,5 +22,5 @@ def text_of(path: Path) -> str:
 
 
 def squeezed(text: str) -> str:
-    """`text` without white space: lines of a PDF break between any two words, and inside Chinese ones."""
-    return "".join(text.split())
+    """`text` without white space and ligatures: lines of a PDF break anywhere, and its fonts join f and i."""
+    return "".join(normalize("NFKC", text).split())
