@@ -42,7 +42,9 @@ class Document(models.Model):
     source_key = models.CharField(
         max_length=2000, help_text="source_uri, else the file name: equal keys are versions"
     )
-    source_digest = models.CharField(max_length=64, help_text="SHA-256 of source_key, which is too long for an index")
+    source_digest = models.CharField(
+        max_length=64, help_text="SHA-256 of source_key, which is too long for an index"
+    )
     source_uri = models.CharField(max_length=2000, blank=True)
     title = models.CharField(_("title"), max_length=500)
     owner = models.ForeignKey(

@@ -1,0 +1,126 @@
+"""The two physical tables of an index generation: made, filled, moved and dropped here and nowhere else.
+
+`dense_g<N>` holds one halfvec a chunk (L2 norm 1, so the inner product `<#>` is the cosine), `lexical_g<N>` the terms
+for matching and their BM25 weights for scoring. Both are narrow, so that exact scans stay cheap, and carry the access
+scope of their document. Everything here runs inside the caller's transaction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from django.db import connection
+from django.db.backends.utils import CursorWrapper
+from numpy.typing import NDArray
+
+from ingestion.indexing.bm25 import TERM_DIMENSION, sparse_text
+
+SEPARATOR = "\x1f"  # the analyzer's tokens never hold a control character
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexRow:
+    """One chunk on its way into the index. `weights`: term -> saturated term frequency, see `bm25.weights`."""
+
+    chunk_id: int
+    vector: NDArray[np.float32]
+    weights: dict[str, float]
+
+
+def create_tables(number: int, dimension: int) -> None:
+    """The tables of generation `number`, empty, without the vector index (see `build_indexes`)."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            create table dense_g{number:d} (
+                chunk_id bigint primary key, document_id bigint not null, scope_id int not null,
+                embedding halfvec({dimension:d}) not null);
+            alter table dense_g{number:d} alter column embedding set storage plain;
+            create index on dense_g{number:d} (scope_id);
+            create index on dense_g{number:d} (document_id);
+            create table lexical_g{number:d} (
+                chunk_id bigint primary key, document_id bigint not null, scope_id int not null,
+                terms tsvector not null, bm25 sparsevec({TERM_DIMENSION:d}) not null);
+            create index on lexical_g{number:d} (scope_id);
+            create index on lexical_g{number:d} (document_id)
+            """
+        )
+
+
+def build_indexes(number: int) -> None:
+    """HNSW and GIN. After a bulk load this is many times faster than keeping them up row by row."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"create index on dense_g{number:d} using hnsw (embedding halfvec_ip_ops) with (m = 16, ef_construction = 128)"
+        )
+        cursor.execute(f"create index on lexical_g{number:d} using gin (terms)")
+        cursor.execute(f"analyze dense_g{number:d}, lexical_g{number:d}")
+
+
+def drop_tables(number: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"drop table if exists dense_g{number:d}, lexical_g{number:d}")
+        cursor.execute("delete from ingestion_termstatistic where generation = %s", [number])
+        cursor.execute("delete from ingestion_scopestatistic where generation = %s", [number])
+
+
+def insert_rows(number: int, *, document_id: int, scope_id: int, rows: Sequence[IndexRow]) -> None:
+    """Add a document's rows and count its terms. The document must have no rows in this generation."""
+    ids = [row.chunk_id for row in rows]
+    vectors = [vector_text(row.vector) for row in rows]
+    terms = [SEPARATOR.join(row.weights) for row in rows]
+    weights = [sparse_text(row.weights) for row in rows]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"insert into dense_g{number:d} select c, %s, %s, v::halfvec from unnest(%s::bigint[], %s::text[]) as r(c, v)",
+            [document_id, scope_id, ids, vectors],
+        )
+        cursor.execute(
+            f"insert into lexical_g{number:d} select c, %s, %s, "
+            "array_to_tsvector(array_remove(string_to_array(t, %s), '')), w::sparsevec "
+            "from unnest(%s::bigint[], %s::text[], %s::text[]) as r(c, t, w)",
+            [document_id, scope_id, SEPARATOR, ids, terms, weights],
+        )
+        _count(cursor, number, document_id, sign=1)
+
+
+def delete_rows(number: int, document_id: int) -> None:
+    """Take a document out of the index, and out of the statistics."""
+    with connection.cursor() as cursor:
+        _count(cursor, number, document_id, sign=-1)
+        cursor.execute(f"delete from dense_g{number:d} where document_id = %s", [document_id])
+        cursor.execute(f"delete from lexical_g{number:d} where document_id = %s", [document_id])
+
+
+def move_rows(number: int, document_id: int, scope_id: int) -> None:
+    """Let a document's rows and statistics follow it into another access scope."""
+    with connection.cursor() as cursor:
+        _count(cursor, number, document_id, sign=-1)
+        for table in (f"dense_g{number:d}", f"lexical_g{number:d}"):
+            cursor.execute(
+                f"update {table} set scope_id = %s where document_id = %s and scope_id <> %s",
+                [scope_id, document_id, scope_id],
+            )
+        _count(cursor, number, document_id, sign=1)
+
+
+def _count(cursor: CursorWrapper, number: int, document_id: int, *, sign: int) -> None:
+    """Add or take away the document's chunks per scope and term, in sorted order so that writers never deadlock."""
+    cursor.execute(
+        "insert into ingestion_scopestatistic as s (generation, scope_id, chunk_count) "
+        f"select %s, scope_id, %s * count(*) from lexical_g{number:d} where document_id = %s group by scope_id order by scope_id "
+        "on conflict (generation, scope_id) do update set chunk_count = s.chunk_count + excluded.chunk_count",
+        [number, sign, document_id],
+    )
+    cursor.execute(
+        "insert into ingestion_termstatistic as t (generation, scope_id, term, chunk_count) "
+        f"select %s, scope_id, lexeme, %s * count(*) from lexical_g{number:d}, unnest(terms) "
+        "where document_id = %s group by scope_id, lexeme order by scope_id, lexeme "
+        "on conflict (generation, scope_id, term) do update set chunk_count = t.chunk_count + excluded.chunk_count",
+        [number, sign, document_id],
+    )
+
+
+def vector_text(vector: NDArray[np.float32]) -> str:
+    """pgvector's text form; five digits are more than a halfvec keeps."""
+    return "[" + ",".join(f"{value:.5g}" for value in vector.tolist()) + "]"
