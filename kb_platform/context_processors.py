@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db import DatabaseError
 from django.http import HttpRequest
 from django.utils.translation import get_language
 
@@ -10,11 +11,17 @@ from kb_platform.trace import trace_id
 
 def shell(request: HttpRequest) -> dict[str, Any]:
     """principal: the reader; theme: light, dark or auto; html_language: for <html lang>; trace_id: for error pages."""
-    user = getattr(request, "user", None)
     language = get_language() or "en"
     return {
         "principal": getattr(request, "principal", None),
-        "theme": getattr(user, "theme", "") or "auto",
+        "theme": _theme(request),
         "html_language": "zh-Hans" if language.startswith("zh") else "en",
         "trace_id": trace_id(),
     }
+
+
+def _theme(request: HttpRequest) -> str:
+    try:
+        return getattr(getattr(request, "user", None), "theme", "") or "auto"
+    except DatabaseError:
+        return "auto"  # error pages are drawn while the database is away

@@ -17,6 +17,8 @@ from kb_platform.api import error_body
 from kb_platform.errors import KnowledgeBaseError, NotAllowed, NotAuthenticated, NotFound
 from kb_platform.policies import Access, policy
 
+THEMES = {"light", "dark", "auto"}
+
 
 @policy(Access.PUBLIC)
 @require_safe
@@ -69,10 +71,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 def set_language(request: HttpRequest) -> HttpResponse:
     """Switch the language: a cookie for this browser, and the profile of who is signed in."""
     wanted = request.POST.get("language", "")
-    target = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(target, {request.get_host()}, request.is_secure()):
-        target = "/"
-    response = HttpResponseRedirect(target)
+    response = HttpResponseRedirect(_next_page(request))
     if wanted in dict(settings.LANGUAGES):
         translation.activate(wanted)
         response.set_cookie(
@@ -82,6 +81,24 @@ def set_language(request: HttpRequest) -> HttpResponse:
             request.user.language = wanted
             request.user.save(update_fields=["language"])
     return response
+
+
+@policy(Access.SIGNED_IN)
+@require_POST
+def set_theme(request: HttpRequest) -> HttpResponse:
+    """Keep the appearance (light, dark, auto) in the profile."""
+    wanted = request.POST.get("theme", "")
+    if request.user.is_authenticated and wanted in THEMES:
+        request.user.theme = wanted
+        request.user.save(update_fields=["theme"])
+    return HttpResponseRedirect(_next_page(request))
+
+
+def _next_page(request: HttpRequest) -> str:
+    """Where the form came from, if that is a page of this site."""
+    target = request.POST.get("next", "")
+    own = url_has_allowed_host_and_scheme(target, {request.get_host()}, request.is_secure())
+    return target if own else "/"
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -11,6 +11,7 @@ urlpatterns = [
     path("readyz", health.ready, name="readyz"),
     path("metrics", health.metrics, name="metrics"),
     path("language", health.set_language, name="set_language"),
+    path("theme", health.set_theme, name="set_theme"),
     path("api/schema", policy(Access.SIGNED_IN, scope="search")(SpectacularAPIView.as_view()), name="schema"),
     path(
         "api/docs",

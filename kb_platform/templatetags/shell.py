@@ -1,0 +1,247 @@
+"""The frame of every page: rail, icons, and small formatting that all apps' templates share.
+
+Rail items name routes; an item whose route does not exist, or that the reader may not use, is left out.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from django.forms import BoundField
+from django.template import Context, Library
+from django.templatetags.static import static
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+from django.utils.dateformat import format as format_date
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, pgettext
+from django.utils.translation import gettext_lazy as _
+from django_stubs_ext import StrOrPromise
+
+register = Library()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RailItem:
+    """`routes` are the route names under which the item is current; the first is where it leads."""
+
+    label: StrOrPromise
+    icon: str
+    routes: tuple[str, ...]
+    for_administrators: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RailGroup:
+    label: StrOrPromise
+    items: tuple[RailItem, ...]
+
+
+WORKSPACE = (
+    RailItem(label=_("Ask"), icon="message-circle", routes=("ask", "conversation")),
+    RailItem(label=_("Search"), icon="search", routes=("search",)),
+)
+MANAGE = (
+    RailGroup(
+        label=_("Content"),
+        items=(
+            RailItem(
+                label=_("Documents"),
+                icon="files",
+                routes=(
+                    "documents",
+                    "document",
+                    "document_upload",
+                    "document_move",
+                    "document_delete",
+                    "document_sharing",
+                ),
+            ),
+            RailItem(
+                label=_("Collections"),
+                icon="folder",
+                routes=(
+                    "collections",
+                    "collection_new",
+                    "collection_edit",
+                    "collection_delete",
+                    "collection_sharing",
+                ),
+            ),
+        ),
+    ),
+    RailGroup(
+        label=_("System"),
+        items=(
+            RailItem(
+                label=_("Users & groups"),
+                icon="users",
+                routes=("users", "user", "user_new", "groups", "group", "group_new"),
+                for_administrators=True,
+            ),
+            RailItem(label=_("API tokens"), icon="key", routes=("tokens", "token_new")),
+            RailItem(label=_("Audit log"), icon="history", routes=("audit",), for_administrators=True),
+        ),
+    ),
+)
+
+
+def _link(item: RailItem, current: str) -> dict[str, Any] | None:
+    try:
+        url = reverse(item.routes[0])
+    except NoReverseMatch:
+        return None
+    return {"url": url, "icon": item.icon, "label": item.label, "current": current in item.routes}
+
+
+def _links(items: Iterable[RailItem], current: str, *, administrator: bool) -> list[dict[str, Any]]:
+    allowed = (item for item in items if administrator or not item.for_administrators)
+    return [link for item in allowed if (link := _link(item, current))]
+
+
+@register.inclusion_tag("components/_rail.html", takes_context=True)
+def rail(context: Context) -> dict[str, Any]:
+    """The rail of the area the page belongs to: the workspace, or Manage with the groups open to the reader."""
+    match = getattr(context.get("request"), "resolver_match", None)
+    current = getattr(match, "url_name", "") or ""
+    principal = context.get("principal")
+    administrator = bool(principal and principal.is_administrator)
+    managing = any(current in item.routes for group in MANAGE for item in group.items)
+    groups = [
+        {"label": group.label, "links": _links(group.items, current, administrator=administrator)}
+        for group in MANAGE
+    ]
+    shared = {
+        name: context.get(name)
+        for name in ("principal", "request", "csrf_token", "theme", "html_language", "may_manage_content")
+    }
+    return {
+        **shared,
+        "managing": managing,
+        "workspace": _links(WORKSPACE, current, administrator=administrator),
+        "groups": [group for group in groups if group["links"]],
+        "recent_conversations": context.get("recent_conversations") if not managing else (),
+        "conversation_uid": str(match.kwargs.get("uid", "")) if match and current == "conversation" else "",
+    }
+
+
+@register.simple_tag
+def icon(name: str, classes: str = "") -> SafeString:
+    """An outline of the sprite `static/icons.svg`; `classes` e.g. "i-s" for the small size."""
+    return format_html(
+        '<svg class="i {}" aria-hidden="true"><use href="{}#{}"/></svg>', classes, static("icons.svg"), name
+    )
+
+
+GLYPHS = {
+    "pdf": "pdf",
+    "docx": "doc",
+    "doc": "doc",
+    "odt": "doc",
+    "rtf": "doc",
+    "xlsx": "xls",
+    "xls": "xls",
+    "csv": "xls",
+    "pptx": "ppt",
+    "ppt": "ppt",
+}
+
+
+@register.simple_tag
+def file_glyph(file_name: str) -> SafeString:
+    """The little sheet with the file's type; decorative, the name stands beside it."""
+    extension = file_name.rpartition(".")[2].lower() if "." in file_name else ""
+    label = {"markdown": "MD", "htm": "HTML", "": "TXT"}.get(extension, extension.upper())
+    return format_html(
+        '<span class="ft ft-{}" aria-hidden="true">{}</span>', GLYPHS.get(extension, "md"), label[:4]
+    )
+
+
+@register.simple_tag
+def when(moment: datetime | date | None, style: str = "long") -> SafeString | str:
+    """A `<time>`: "29 Nov 2026, 14:05" or "2026-11-29 14:05"; style "day" leaves the clock out."""
+    if moment is None:
+        return "—"
+    local = timezone.localtime(moment) if isinstance(moment, datetime) else moment
+    chinese = (get_language() or "").startswith("zh")
+    day = "Y-m-d" if chinese else "j M Y"
+    clock = "" if style == "day" or not isinstance(moment, datetime) else (" H:i" if chinese else ", H:i")
+    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), format_date(local, day + clock))
+
+
+@register.filter
+def size(size_bytes: int | None) -> str:
+    """Bytes as "640 KB" or "8.4 MB" (powers of ten)."""
+    value = float(size_bytes or 0)
+    for unit in ("B", "KB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit != "MB" or value >= 100 else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
+@register.filter
+def initials(name: str) -> str:
+    """What stands in a round avatar: the first Han character, or up to two Latin initials."""
+    if han := re.search(r"[㐀-鿿]", name or ""):
+        return han[0]
+    return "".join(word[0] for word in re.findall(r"\w+", (name or "").partition("@")[0])[:2]).upper() or "?"
+
+
+@register.filter
+def trail(parts: Iterable[str] | None) -> str:
+    """A heading path as one line."""
+    return " › ".join(part for part in parts or () if part)
+
+
+@register.filter
+def html_lang(language: str) -> str:
+    """The `lang` attribute for a passage of a stored language code."""
+    return {"zh": "zh-Hans", "zh-hans": "zh-Hans", "en": "en"}.get((language or "").lower(), "")
+
+
+@register.filter
+def language_name(language: str) -> str:
+    names = {
+        "zh": pgettext("language of a document", "Chinese"),
+        "en": pgettext("language of a document", "English"),
+        "mixed": pgettext("language of a document", "Chinese and English"),
+    }
+    return names.get((language or "").partition("-")[0], "")
+
+
+@register.filter
+def as_json(value: Any) -> str:
+    """Compact JSON for a data attribute (escaped by the template as any text)."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+CHECKED = {"checkbox", "radio"}
+
+
+@register.inclusion_tag("components/_field.html")
+def field(bound: BoundField, hint: str = "") -> dict[str, Any]:
+    """One form field with label, hint and errors; Django links them by aria-describedby."""
+    kind = getattr(bound.field.widget, "input_type", "")
+    return {
+        "field": bound,
+        "control": bound.as_widget(attrs={} if kind in CHECKED else {"class": "in"}),
+        "checked_kind": kind in CHECKED,
+        "hint": hint,
+    }
+
+
+@register.simple_tag(takes_context=True)
+def query(context: Context, **changes: Any) -> str:
+    """The present query string with some parameters set or, when None or empty, removed."""
+    parameters = context["request"].GET.copy()
+    for name, value in changes.items():
+        if value in (None, ""):
+            parameters.pop(name, None)
+        else:
+            parameters[name] = value
+    return f"?{parameters.urlencode()}"
