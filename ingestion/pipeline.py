@@ -1,0 +1,236 @@
+"""From a file to the index, in two stages with the ledger between them. Start reading here.
+
+`read`     file -> elements -> sections and chunks, stored beside what readers see
+`embed`    chunks -> vectors, for several documents at once, through the vector cache
+`publish`  one transaction: the new rows in, the old version's out, the document's pointer moved
+
+Each stage may be repeated: it replaces what an earlier try left behind.
+"""
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import numpy as np
+from django.db import transaction
+from django.utils import timezone
+from numpy.typing import NDArray
+
+from ingestion import blobs, ledger
+from ingestion.chunking.drafts import ChunkDraft, ChunkedDocument, TokenCounter
+from ingestion.chunking.structure import chunk_document
+from ingestion.embedding.cache import cached_vectors, remember
+from ingestion.embedding.protocol import Embedder
+from ingestion.indexing import bm25, tables
+from ingestion.indexing.analyzer import analyze
+from ingestion.indexing.generations import active_generation
+from ingestion.ledger import Lease, StaleLease
+from ingestion.models import (
+    Chunk,
+    Document,
+    DocumentVersion,
+    Element,
+    IndexGeneration,
+    IngestJob,
+    Section,
+    VersionState,
+)
+from ingestion.parsing.elements import ParsedDocument
+from ingestion.parsing.errors import Rejected
+from ingestion.parsing.sandbox import parse_file
+
+log = logging.getLogger(__name__)
+EMBED_SLICE = 32  # texts between two looks at the ledger
+INSERT_BATCH = 500
+
+
+def read(lease: Lease, counter: TokenCounter) -> None:
+    """Parse and chunk one version, and hand it on to be embedded. A file that cannot be used ends here, with a reason."""
+    version = DocumentVersion.objects.select_related("document").get(pk=lease.version_id)
+    ledger.note(lease, state=VersionState.PARSING, unit="pages")
+    try:
+        parsed = parse_file(blobs.path_of(version.blob), file_name=version.file_name)
+        ledger.note(
+            lease,
+            state=VersionState.CHUNKING,
+            done=len(parsed.elements),
+            total=len(parsed.elements),
+            unit="elements",
+        )
+        title = _title(version, parsed)
+        chunked = chunk_document(parsed, title=title, counter=counter)
+        if not chunked.chunks:
+            raise Rejected("no_text")
+    except Rejected as refusal:
+        ledger.end_lease(lease, IngestJob.State.FAILED, VersionState.REJECTED, refusal.code, **refusal.params)
+        return
+    _store_draft(lease, version, parsed, chunked, title)
+
+
+def _title(version: DocumentVersion, parsed: ParsedDocument) -> str:
+    """What people called it, else what the file calls itself, else its name."""
+    document = version.document
+    return parsed.title[:500] if parsed.title and document.title == version.file_name else document.title
+
+
+@transaction.atomic
+def _store_draft(
+    lease: Lease, version: DocumentVersion, parsed: ParsedDocument, chunked: ChunkedDocument, title: str
+) -> None:
+    """Everything read from the file, beside what is live, and the job's next stage, in one transaction."""
+    document = Document.objects.select_for_update(of=("self",)).get(pk=version.document_id)
+    ledger.lock(lease)
+    Element.objects.filter(version=version).delete()
+    Section.objects.filter(version=version).delete()  # and with them the chunks
+    Element.objects.bulk_create(
+        [
+            Element(
+                version=version,
+                order=order,
+                kind=element.kind,
+                text=element.text,
+                level=element.level,
+                heading_path=list(element.heading_path),
+                page=element.page,
+                boxes=[asdict(box) for box in element.boxes],
+                table=asdict(element.table) if element.table else None,
+            )
+            for order, element in enumerate(parsed.elements)
+        ],
+        batch_size=INSERT_BATCH,
+    )
+    _store_chunks(active_generation(), version, chunked)
+    version.media_type, version.language = parsed.media_type, parsed.language
+    version.quality = asdict(parsed.quality)
+    version.page_count, version.chunk_count = parsed.quality.pages, len(chunked.chunks)
+    version.save(update_fields=["media_type", "language", "quality", "page_count", "chunk_count"])
+    if document.title == version.file_name != title:
+        document.title = title
+        document.save(update_fields=["title"])
+    ledger.advance(lease, stage=IngestJob.Stage.EMBED, state=VersionState.EMBEDDING)
+
+
+def _store_chunks(generation: IndexGeneration, version: DocumentVersion, chunked: ChunkedDocument) -> None:
+    sections = Section.objects.bulk_create(
+        [
+            Section(
+                version=version,
+                order=draft.order,
+                heading_path=list(draft.heading_path),
+                text=draft.text,
+                token_count=draft.token_count,
+                first_element=draft.first_element,
+                last_element=draft.last_element,
+            )
+            for draft in chunked.sections
+        ],
+        batch_size=INSERT_BATCH,
+    )
+    by_order = {section.order: section for section in sections}
+    Chunk.objects.bulk_create(
+        [_chunk(generation, version, by_order[draft.section], draft) for draft in chunked.chunks],
+        batch_size=INSERT_BATCH,
+    )
+
+
+def _chunk(
+    generation: IndexGeneration, version: DocumentVersion, section: Section, draft: ChunkDraft
+) -> Chunk:
+    return Chunk(
+        generation=generation,
+        version=version,
+        document_id=version.document_id,
+        section=section,
+        order=draft.order,
+        kind=draft.kind,
+        text=draft.text,
+        embedding_text=draft.embedding_text,
+        text_hash=hashlib.sha256(draft.embedding_text.encode()).digest(),
+        heading_path=list(draft.heading_path),
+        token_count=draft.token_count,
+        language=draft.language,
+        first_element=draft.first_element,
+        last_element=draft.last_element,
+        page=draft.page,
+        boxes=[asdict(box) for box in draft.boxes],
+    )
+
+
+def embed_and_publish(leases: Sequence[Lease], embedder: Embedder) -> None:
+    """Embed the chunks of several versions together, then publish each. Lost leases drop out on the way."""
+    chunks = {
+        lease: list(Chunk.objects.filter(version_id=lease.version_id).order_by("order")) for lease in leases
+    }
+    vectors = _embed(chunks, embedder)
+    for lease, own in chunks.items():
+        try:
+            publish(lease, own, [vectors[bytes(chunk.text_hash)] for chunk in own])
+        except (StaleLease, KeyError) as lost:
+            log.info(
+                "job given up by someone else", extra={"job": lease.job_id, "cause": type(lost).__name__}
+            )
+
+
+def _embed(chunks: dict[Lease, list[Chunk]], embedder: Embedder) -> dict[bytes, NDArray[np.float32]]:
+    """Text hash -> vector. What the cache holds is not embedded again; what is new goes into it slice by slice."""
+    texts = {bytes(chunk.text_hash): chunk.embedding_text for own in chunks.values() for chunk in own}
+    vectors = cached_vectors(embedder, list(texts))
+    missing = sorted((key for key in texts if key not in vectors), key=lambda key: len(texts[key]))
+    for start in range(0, len(missing), EMBED_SLICE):
+        part = missing[start : start + EMBED_SLICE]
+        fresh = dict(zip(part, embedder.embed_documents([texts[key] for key in part]), strict=True))
+        remember(embedder, fresh)
+        vectors |= fresh
+        _note_embedded(chunks, vectors)
+    return vectors
+
+
+def _note_embedded(chunks: dict[Lease, list[Chunk]], vectors: dict[bytes, NDArray[np.float32]]) -> None:
+    for lease, own in chunks.items():
+        done = sum(bytes(chunk.text_hash) in vectors for chunk in own)
+        try:
+            ledger.note(lease, done=done, total=len(own), unit="chunks")
+        except StaleLease:
+            continue  # found again at publication, where nothing of it is written
+
+
+@transaction.atomic
+def publish(lease: Lease, chunks: Sequence[Chunk], vectors: Sequence[NDArray[np.float32]]) -> None:
+    """Make a version what readers get: new index rows in, the old version's out, the pointer moved, the job done.
+
+    The document is locked first, as every writer of documents does, so that no two wait for each other.
+    """
+    version = DocumentVersion.objects.select_related("document").get(pk=lease.version_id)
+    document = Document.objects.select_for_update(of=("self",)).get(pk=version.document_id)
+    ledger.lock(lease)
+    if not chunks:
+        raise StaleLease()
+    generation = chunks[0].generation
+    rows = [
+        tables.IndexRow(
+            chunk_id=chunk.pk,
+            vector=vector,
+            weights=bm25.weights(analyze(chunk.embedding_text), average_length=generation.average_length),
+        )
+        for chunk, vector in zip(chunks, vectors, strict=True)
+    ]
+    tables.delete_rows(generation.number, document.pk)
+    if document.archived_at is None:
+        tables.insert_rows(generation.number, document_id=document.pk, scope_id=document.scope_id, rows=rows)
+    _replace_active(document, version)
+    state = VersionState.PARTLY_LIVE if version.quality.get("warnings") else VersionState.LIVE
+    ledger.end_lease(lease, IngestJob.State.SUCCEEDED, state, "")
+
+
+def _replace_active(document: Document, version: DocumentVersion) -> None:
+    """Point the document at the new version; the old one keeps its elements for citations, and loses its chunks."""
+    old = document.active_version
+    document.active_version, document.language = version, version.language
+    document.save(update_fields=["active_version", "language", "updated_at"])
+    version.published_at = timezone.now()
+    version.save(update_fields=["published_at"])
+    if old and old.pk != version.pk:
+        old.state = VersionState.SUPERSEDED
+        old.save(update_fields=["state"])
+        Chunk.objects.filter(version=old).delete()

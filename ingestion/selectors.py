@@ -1,0 +1,157 @@
+"""Reading collections, documents and jobs, always as somebody. What one may not see is NotFound, as if it did not exist."""
+
+import uuid
+from collections.abc import Sequence
+
+from django.db.models import Case, CharField, Count, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models.functions import Coalesce
+
+from accounts.permissions.visibility import visible_scopes
+from accounts.values import Permission, Principal
+from ingestion.models import (
+    IN_FORCE,
+    UNFINISHED,
+    Chunk,
+    Collection,
+    Document,
+    DocumentVersion,
+    Element,
+    IngestJob,
+    VersionState,
+)
+from kb_platform.errors import NotFound
+
+DOCUMENT_STATES = ("processing", "live", "partly_live", "rejected", "quarantined", "archived")
+
+
+def parse_uid(text: str) -> uuid.UUID:
+    """A public id. Anything else names nothing, hence NotFound."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise NotFound() from None
+
+
+def collections_for(principal: Principal, *, at_least: Permission = Permission.VIEW) -> QuerySet[Collection]:
+    """The collections open to the principal, with `document_count` and `chunk_count` of what is live in them for it.
+
+    A document shared on its own opens no collection; it is found in search and in the list of documents.
+    """
+    scopes = visible_scopes(principal, at_least=at_least)
+    readable = visible_scopes(principal)
+    live = (
+        Document.objects.filter(
+            collection=OuterRef("pk"), scope_id__in=readable, active_version__isnull=False, archived_at=None
+        )
+        .order_by()
+        .values("collection")
+    )
+    return Collection.objects.filter(scope_id__in=scopes).annotate(
+        document_count=Coalesce(Subquery(live.annotate(n=Count("pk")).values("n")), 0),
+        chunk_count=Coalesce(Subquery(live.annotate(n=Sum("active_version__chunk_count")).values("n")), 0),
+    )
+
+
+def get_collection(principal: Principal, uid: str) -> Collection:
+    collection = collections_for(principal).filter(uid=parse_uid(uid)).first()
+    if collection is None:
+        raise NotFound()
+    return collection
+
+
+def documents_for(principal: Principal, *, at_least: Permission = Permission.VIEW) -> QuerySet[Document]:
+    """The documents open to the principal, each with `state` as readers get it. One query for any page of them."""
+    return (
+        Document.objects.filter(scope_id__in=visible_scopes(principal, at_least=at_least))
+        .select_related("collection", "owner", "active_version", "latest_version", "latest_version__job")
+        .annotate(state=_state())
+    )
+
+
+def _state() -> Case:
+    return Case(
+        When(archived_at__isnull=False, then=Value("archived")),
+        When(active_version__state=VersionState.PARTLY_LIVE, then=Value("partly_live")),
+        When(active_version__isnull=False, then=Value("live")),
+        When(latest_version__state=VersionState.QUARANTINED, then=Value("quarantined")),
+        When(
+            latest_version__state__in=[VersionState.REJECTED, VersionState.CANCELLED], then=Value("rejected")
+        ),
+        default=Value("processing"),
+        output_field=CharField(),
+    )
+
+
+def get_document(principal: Principal, uid: str) -> Document:
+    document = documents_for(principal).filter(uid=parse_uid(uid)).first()
+    if document is None:
+        raise NotFound()
+    return document
+
+
+def filter_documents(
+    documents: QuerySet[Document],
+    *,
+    collection: str = "",
+    state: str = "",
+    text: str = "",
+    tags: Sequence[str] = (),
+    doc_type: str = "",
+) -> QuerySet[Document]:
+    """Narrow a list. An unknown collection or state matches nothing."""
+    if collection:
+        documents = documents.filter(collection__uid=parse_uid(collection))
+    if state:
+        documents = documents.filter(state=state)
+    if text := text.replace("\x00", "").strip():
+        documents = documents.filter(Q(title__icontains=text) | Q(latest_version__file_name__icontains=text))
+    if tags:
+        documents = documents.filter(tags__contains=list(tags))
+    return documents.filter(doc_type=doc_type) if doc_type else documents
+
+
+def versions_of(document: Document) -> QuerySet[DocumentVersion]:
+    """All versions, newest first. The document has been read as somebody already."""
+    return document.versions.select_related("created_by", "job").order_by("-number")
+
+
+def get_version(document: Document, number: int | None = None) -> DocumentVersion:
+    """A version by its number, else the one in force, else the newest."""
+    if number is not None:
+        found = document.versions.filter(number=number).first()
+    else:
+        found = document.active_version or document.latest_version
+    if found is None:
+        raise NotFound()
+    return found
+
+
+def chunks_of(document: Document) -> QuerySet[Chunk]:
+    """The chunks readers can find, in reading order."""
+    return Chunk.objects.filter(document=document, version=document.active_version_id).order_by("order")
+
+
+def elements_of(version: DocumentVersion) -> QuerySet[Element]:
+    return version.elements.order_by("order")
+
+
+def get_job(principal: Principal, uid: str) -> IngestJob:
+    """A job on a document that the principal may see."""
+    job = (
+        IngestJob.objects.filter(
+            uid=parse_uid(uid), version__document__scope_id__in=visible_scopes(principal)
+        )
+        .select_related("version__document")
+        .first()
+    )
+    if job is None:
+        raise NotFound()
+    return job
+
+
+def unfinished_count(documents: QuerySet[Document]) -> int:
+    return documents.filter(latest_version__state__in=UNFINISHED).count()
+
+
+def in_force(version: DocumentVersion | None) -> bool:
+    return version is not None and version.state in IN_FORCE

@@ -1,0 +1,340 @@
+"""Everything that changes collections and documents. One verb each, one transaction, the audit row inside."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from accounts.services import GrantRequest, create_scope, replace_grants
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import AccessScope
+from accounts.permissions.visibility import require
+from accounts.values import Permission, Principal, SystemActor
+from ingestion import ledger
+from ingestion.indexing import tables
+from ingestion.models import (
+    IN_FORCE,
+    UNFINISHED,
+    Collection,
+    Document,
+    DocumentVersion,
+    IndexGeneration,
+    IngestJob,
+    ScopeMove,
+    VersionState,
+)
+from ingestion.values import Attributes, SourceFile
+from kb_platform.audit import record
+from kb_platform.errors import Conflict, InvalidInput
+from kb_platform.jobs import enqueue
+
+MAX_SOURCE_KEY = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """What an upload came to. `created` is False when these bytes are the newest version already."""
+
+    document: Document
+    version: DocumentVersion
+    job: IngestJob
+    created: bool
+
+
+# --- collections ------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def create_collection(
+    *, actor: Principal | SystemActor, name: str, description: str = "", language: str = ""
+) -> Collection:
+    """A collection with an access scope of its own, which its creator manages by an ordinary grant."""
+    collection = Collection.objects.create(
+        name=_required(name, "name", 200),
+        description=description,
+        language=language,
+        scope=create_scope(actor=actor),
+        created_by_id=actor.user_id,
+    )
+    record(actor, "collection.created", collection)
+    return collection
+
+
+@transaction.atomic
+def update_collection(*, actor: Principal, collection: Collection, **changes: str) -> Collection:
+    """Change `name`, `description` or `language`."""
+    require(actor, Permission.MANAGE, collection.scope_id)
+    if "name" in changes:
+        changes["name"] = _required(changes["name"], "name", 200)
+    before = {field: getattr(collection, field) for field in changes}
+    for field, value in changes.items():
+        setattr(collection, field, value)
+    collection.save()
+    record(actor, "collection.updated", collection, before=before, after=changes)
+    return collection
+
+
+@transaction.atomic
+def delete_collection(*, actor: Principal, collection: Collection) -> None:
+    """Remove an empty collection. Its documents must be moved or deleted first."""
+    require(actor, Permission.MANAGE, collection.scope_id)
+    if collection.documents.exists():
+        raise Conflict(
+            _("The collection still holds documents. Move or delete them first."), code="not_empty"
+        )
+    scope = collection.scope
+    record(actor, "collection.deleted", collection)
+    collection.delete()
+    scope.delete()
+
+
+@transaction.atomic
+def share_collection(*, actor: Principal, collection: Collection, grants: Sequence[GrantRequest]) -> None:
+    """Replace who may see, contribute to and manage the collection."""
+    require(actor, Permission.MANAGE, collection.scope_id)
+    replace_grants(actor=actor, scope=collection.scope, grants=grants, subject=collection)
+
+
+# --- documents --------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def upload_document(
+    *,
+    actor: Principal | SystemActor,
+    collection: Collection,
+    file: SourceFile,
+    attributes: Attributes | None = None,
+) -> Upload:
+    """A new document, or a new version of the one with the same source in this collection."""
+    if isinstance(actor, Principal):
+        require(actor, Permission.CONTRIBUTE, collection.scope_id)
+    attributes = attributes or Attributes()
+    document, is_new = Document.objects.get_or_create(
+        collection=collection,
+        source_digest=hashlib.sha256(file.source_key.encode("utf-8", "surrogatepass")).hexdigest(),
+        defaults={
+            "source_key": _short_enough(file.source_key),
+            "source_uri": file.source_uri,
+            "scope_id": collection.scope_id,
+            "title": file.name,
+            "owner_id": actor.user_id,
+        },
+    )
+    document = (
+        Document.objects.select_for_update(of=("self",)).select_related("latest_version").get(pk=document.pk)
+    )
+    for field, value in attributes.given().items():
+        setattr(document, field, value)
+    document.source_modified_at = file.modified_at or document.source_modified_at
+    document.archived_at = None
+    latest = document.latest_version
+    if latest and latest.blob == file.blob.digest and latest.state in (*IN_FORCE, *UNFINISHED):
+        document.save()
+        return Upload(document=document, version=latest, job=latest.job, created=False)
+    version, job = _add_version(document, file, actor)
+    record(actor, "document.uploaded", document, version=version.number, new=is_new, file=file.name)
+    return Upload(document=document, version=version, job=job, created=True)
+
+
+def _add_version(
+    document: Document, file: SourceFile, actor: Principal | SystemActor
+) -> tuple[DocumentVersion, IngestJob]:
+    """The next version with its job, and the bell for it. An unfinished older version gives way."""
+    latest = document.latest_version
+    if latest and latest.state in UNFINISHED:
+        _cancel(latest.job, "newer_version")
+    version = DocumentVersion.objects.create(
+        document=document,
+        number=latest.number + 1 if latest else 1,
+        blob=file.blob.digest,
+        size_bytes=file.blob.size_bytes,
+        file_name=file.name,
+        created_by_id=actor.user_id,
+    )
+    job = IngestJob.objects.create(version=version, rung_at=timezone.now())
+    document.latest_version = version
+    document.save()
+    ledger.ring(IngestJob.Stage.PARSE, version.pk)
+    return version, job
+
+
+@transaction.atomic
+def update_document(*, actor: Principal, document: Document, attributes: Attributes) -> Document:
+    """Change what people say about a document. A new title is searchable once the document is read again."""
+    require(actor, Permission.CONTRIBUTE, document.scope_id)
+    changes = attributes.given()
+    if "title" in changes:
+        changes["title"] = _required(changes["title"], "title", 500)
+    before = {field: getattr(document, field) for field in changes}
+    for field, value in changes.items():
+        setattr(document, field, value)
+    document.save()
+    record(actor, "document.updated", document, before=before, after=changes)
+    if before.get("title", document.title) != document.title and document.active_version_id:
+        _read_again(actor, document)
+    return document
+
+
+@transaction.atomic
+def reparse_document(*, actor: Principal, document: Document) -> Upload:
+    """Read the newest file again, as a new version, so that what is live stays untouched until it is replaced."""
+    require(actor, Permission.CONTRIBUTE, document.scope_id)
+    upload = _read_again(actor, document)
+    record(actor, "document.reparsed", document, version=upload.version.number)
+    return upload
+
+
+def _read_again(actor: Principal, document: Document) -> Upload:
+    from ingestion.blobs import Blob
+
+    document = (
+        Document.objects.select_for_update(of=("self",)).select_related("latest_version").get(pk=document.pk)
+    )
+    latest = document.latest_version
+    if latest is None:
+        raise Conflict(_("The document has no file yet."))
+    if latest.state in UNFINISHED:
+        return Upload(document=document, version=latest, job=latest.job, created=False)
+    blob = Blob(digest=latest.blob, size_bytes=latest.size_bytes)
+    version, job = _add_version(document, SourceFile(name=latest.file_name, blob=blob), actor)
+    return Upload(document=document, version=version, job=job, created=True)
+
+
+@transaction.atomic
+def move_document(*, actor: Principal, document: Document, collection: Collection) -> Document:
+    """Put a document into another collection. Who may see it changes at once, its index rows follow."""
+    require(actor, Permission.MANAGE, document.scope_id)
+    require(actor, Permission.CONTRIBUTE, collection.scope_id)
+    if document.collection_id == collection.pk:
+        return document
+    if Document.objects.filter(collection=collection, source_digest=document.source_digest).exists():
+        raise Conflict(
+            _("“%(collection)s” already holds a document from the same source.") % {"collection": collection},
+            code="source_exists",
+        )
+    before = document.collection
+    follows = document.scope_id == before.scope_id
+    document.collection = collection
+    document.save()
+    record(actor, "document.moved", document, before=before.name, after=collection.name)
+    if follows:
+        _change_scope(document, collection.scope)
+    return document
+
+
+@transaction.atomic
+def share_document(*, actor: Principal, document: Document, grants: Sequence[GrantRequest] | None) -> None:
+    """Give a document a list of its own, or with None let it follow its collection again."""
+    require(actor, Permission.MANAGE, document.scope_id)
+    own = document.scope if document.scope_id != document.collection.scope_id else None
+    if grants is None:
+        if own:
+            _change_scope(document, document.collection.scope)
+            record(actor, "document.follows_collection", document)
+        return
+    if own is None:
+        own = create_scope(actor=actor)
+        _change_scope(document, own)
+    replace_grants(actor=actor, scope=own, grants=grants, subject=document)
+
+
+def _change_scope(document: Document, scope: AccessScope) -> None:
+    document.scope = scope
+    document.save(update_fields=["scope", "updated_at"])
+    ScopeMove.objects.get_or_create(document=document)
+    enqueue("ingestion.tasks.follow_scope", document_id=document.pk)
+
+
+@transaction.atomic
+def archive_document(*, actor: Principal, document: Document) -> None:
+    """Take a document out of search. It keeps its versions and can be restored by reading it again."""
+    require(actor, Permission.MANAGE, document.scope_id)
+    document = Document.objects.select_for_update(of=("self",)).get(pk=document.pk)
+    document.archived_at = timezone.now()
+    document.save()
+    _leave_indexes(document)
+    record(actor, "document.archived", document)
+
+
+@transaction.atomic
+def delete_document(*, actor: Principal, document: Document) -> None:
+    """Remove a document, all its versions and every trace of it in the indexes, at once."""
+    require(actor, Permission.MANAGE, document.scope_id)
+    document = (
+        Document.objects.select_for_update(of=("self",)).select_related("collection").get(pk=document.pk)
+    )
+    _leave_indexes(document)
+    record(actor, "document.deleted", document, collection=document.collection.name)
+    own = document.scope if document.scope_id != document.collection.scope_id else None
+    document.delete()
+    if own:
+        own.delete()
+
+
+def _leave_indexes(document: Document) -> None:
+    for generation in IndexGeneration.objects.exclude(state=IndexGeneration.State.RETIRED):
+        tables.delete_rows(generation.number, document.pk)
+
+
+# --- jobs -------------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def cancel_job(*, actor: Principal, job: IngestJob) -> IngestJob:
+    """Stop a job: at once when it waits, at its next step when it runs. What was live before stays live."""
+    require(actor, Permission.CONTRIBUTE, job.version.document.scope_id)
+    job = IngestJob.objects.select_for_update(of=("self",)).select_related("version__document").get(pk=job.pk)
+    if job.ended_at:
+        raise Conflict(_("The job has already ended."), code="ended")
+    _cancel(job, "cancelled")
+    record(actor, "job.cancelled", job.version.document, version=job.version.number)
+    return job
+
+
+def _cancel(job: IngestJob, reason: str) -> None:
+    """The fence is raised, so whoever works on it can write nothing any more."""
+    job.fence += 1
+    job.cancel_requested = True
+    ledger.end(job, IngestJob.State.CANCELLED, VersionState.CANCELLED, reason)
+
+
+@transaction.atomic
+def retry_job(*, actor: Principal, job: IngestJob) -> IngestJob:
+    """Try a failed or cancelled version again from the start."""
+    require(actor, Permission.CONTRIBUTE, job.version.document.scope_id)
+    job = IngestJob.objects.select_for_update(of=("self",)).select_related("version__document").get(pk=job.pk)
+    if job.state not in (IngestJob.State.FAILED, IngestJob.State.CANCELLED):
+        raise Conflict(_("Only a failed or cancelled job can be tried again."), code="not_ended")
+    version = job.version
+    if version.document.latest_version_id != version.pk:
+        raise Conflict(_("There is a newer version of this document."), code="superseded")
+    job.state, job.stage, job.failures = IngestJob.State.QUEUED, IngestJob.Stage.PARSE, 0
+    job.cancel_requested, job.ended_at, job.lease_until = False, None, None
+    job.progress_done = job.progress_total = 0
+    job.rung_at = timezone.now()
+    job.save()
+    version.state, version.reason_code, version.reason_params = VersionState.QUEUED, "", {}
+    version.save()
+    ledger.ring(IngestJob.Stage.PARSE, version.pk)
+    record(actor, "job.retried", version.document, version=version.number)
+    return job
+
+
+def _required(value: str, field: str, limit: int) -> str:
+    text = value.replace("\x00", "").strip()
+    if not text:
+        raise InvalidInput(fields={field: _("This may not be empty.")})
+    if len(text) > limit:
+        raise InvalidInput(fields={field: _("At most %(limit)d characters.") % {"limit": limit}})
+    return text
+
+
+def _short_enough(source_key: str) -> str:
+    if len(source_key) > MAX_SOURCE_KEY:
+        raise InvalidInput(
+            fields={"source_uri": _("At most %(limit)d characters.") % {"limit": MAX_SOURCE_KEY}}
+        )
+    return source_key
