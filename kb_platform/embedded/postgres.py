@@ -35,6 +35,8 @@ from kb_platform.embedded.processes import (
 
 SUPERUSER = "postgres"
 START_TIMEOUT_S = 60.0
+# Fast shutdown, which rolls open transactions back; then immediate, which the next start recovers from.
+STOP_STEPS = ((signal.SIGINT, 4.0), (signal.SIGQUIT, 1.0))
 SOCKET_NAME, LONGEST_SOCKET_PATH = ".s.PGSQL.5432", 107
 INITDB = (
     "--auth-local=trust",
@@ -130,10 +132,15 @@ class Postgres:
         self.stop()
         raise ServiceError(f"PostgreSQL did not start in {START_TIMEOUT_S:.0f} s; see {self._log_path}")
 
+    def start_provisioned(self) -> Child:
+        """`start`, then `provision`."""
+        child = self.start()
+        self.provision()
+        return child
+
     def stop(self) -> None:
-        """Fast shutdown, which rolls open transactions back; after 4 s immediate, which the next start recovers."""
         if self.process:
-            stop(self.process, [(signal.SIGINT, 4), (signal.SIGQUIT, 1)])
+            stop(self.process, STOP_STEPS)
             self.process = None
 
     def provision(self, database: str = paths.DATABASE, role: str = paths.ROLE) -> None:

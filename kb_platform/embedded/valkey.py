@@ -18,6 +18,7 @@ from kb_platform.embedded import paths
 from kb_platform.embedded.processes import Child, ServiceError, dying_with_parent, open_log, stop
 
 START_TIMEOUT_S = 30.0
+STOP_STEPS = ((signal.SIGTERM, 3.0),)
 
 
 class Valkey:
@@ -46,7 +47,7 @@ class Valkey:
 
     def stop(self) -> None:
         if self.process:
-            stop(self.process, [(signal.SIGTERM, 3)])
+            stop(self.process, STOP_STEPS)
             self.process = None
 
     def _launch(self, folder: Path) -> Child:

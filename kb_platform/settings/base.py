@@ -16,6 +16,7 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 DATA_DIR = environment.directory("KB_DATA_DIR", BASE_DIR / ".data")
 PORT = environment.integer("KB_PORT", 8000, low=1, high=65535)
 HOST = environment.text("KB_HOST", "127.0.0.1")
+WEB_PROCESSES = environment.integer("KB_WEB_PROCESSES", 1, low=1, high=64)
 ADMIN_EMAIL = environment.text("KB_ADMIN_EMAIL")
 ADMIN_PASSWORD = environment.text("KB_ADMIN_PASSWORD")
 SAMPLES = environment.flag("KB_SAMPLES", default=True)
@@ -243,5 +244,6 @@ LOGGING = {
             "formatter": environment.text("KB_LOG_FORMAT", "plain"),
         }
     },
+    "loggers": {"celery": {"level": "WARNING"}},  # not a line for every periodic task
     "root": {"handlers": ["stderr"], "level": environment.text("KB_LOG_LEVEL", "INFO")},
 }

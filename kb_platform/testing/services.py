@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from kb_platform.embedded import paths
+from kb_platform.embedded.lock import FolderLock
 from kb_platform.embedded.postgres import Postgres
 from kb_platform.embedded.valkey import Valkey
 
@@ -49,6 +50,12 @@ class _Services:
         self._postgres = Postgres(data_dir, options=NO_DURABILITY)
         self._valkey = Valkey(data_dir)
         self._is_started = IS_EXTERNAL or IS_XDIST_WORKER
+        self._lock = FolderLock(data_dir)
+
+    def claim(self) -> None:
+        """Makes management commands under test use these servers, and start no workers of their own."""
+        if not IS_XDIST_WORKER:
+            self._lock.take(command="pytest", has_workers=True)
 
     def start(self) -> None:
         if not self._is_started:
@@ -69,6 +76,7 @@ _services = _Services(Path(os.environ["KB_DATA_DIR"]))
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _services.claim()
     if getattr(config.option, "numprocesses", None) and not config.option.collectonly:
         _services.start()
 
