@@ -13,6 +13,7 @@ from django.contrib.auth.models import Group, PermissionsMixin
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from guardian.managers import GroupObjectPermissionManager, UserObjectPermissionManager
 from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
 
 
@@ -29,7 +30,7 @@ class UserManager(BaseUserManager["User"]):
         return self.create_user(email, password, is_superuser=True, **fields)
 
 
-class User(AbstractBaseUser, PermissionsMixin):
+class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-missing]
     class Theme(models.TextChoices):
         AUTO = "auto", _("Auto")
         LIGHT = "light", _("Light")
@@ -64,7 +65,7 @@ class BuiltinGroup(models.Model):
         return self.get_role_display()
 
 
-class AccessScope(models.Model):
+class AccessScope(models.Model):  # type: ignore[django-manager-missing]
     """The unit of sharing. Every collection has one; a document follows its collection or has its own."""
 
     id = models.AutoField(primary_key=True)  # an int: index rows carry it
@@ -92,6 +93,8 @@ class Grant(models.Model):
 class UserScopeGrant(Grant, UserObjectPermissionBase):
     content_object = models.ForeignKey(AccessScope, on_delete=models.CASCADE, related_name="user_grants")
 
+    objects: ClassVar[models.Manager["UserScopeGrant"]] = UserObjectPermissionManager()
+
     class Meta(UserObjectPermissionBase.Meta):
         abstract = False
         indexes = [
@@ -106,6 +109,8 @@ class UserScopeGrant(Grant, UserObjectPermissionBase):
 
 class GroupScopeGrant(Grant, GroupObjectPermissionBase):
     content_object = models.ForeignKey(AccessScope, on_delete=models.CASCADE, related_name="group_grants")
+
+    objects: ClassVar[models.Manager["GroupScopeGrant"]] = GroupObjectPermissionManager()
 
     class Meta(GroupObjectPermissionBase.Meta):
         abstract = False

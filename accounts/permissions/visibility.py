@@ -7,7 +7,7 @@ next query. A superuser gets nothing extra: administering is not reading.
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.models import GroupScopeGrant, User, UserScopeGrant
+from accounts.models import GroupScopeGrant, UserScopeGrant
 from accounts.values import Permission, Principal
 from kb_platform.errors import NotAllowed, NotFound
 
@@ -17,19 +17,17 @@ def visible_scopes(principal: Principal, *, at_least: Permission = Permission.VI
 
     One indexed union over the two grant tables.
     """
-    if not User.objects.filter(pk=principal.user_id, is_active=True).exists():
-        return ()
     allowed = Q(
         permission__codename__in=[level.value for level in at_least.and_above],
         permission__content_type__app_label="accounts",
         permission__content_type__model="accessscope",
     )
     live = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
-    own = UserScopeGrant.objects.filter(allowed & live, user_id=principal.user_id).values_list(
-        "content_object_id"
-    )
+    own = UserScopeGrant.objects.filter(
+        allowed & live, user_id=principal.user_id, user__is_active=True
+    ).values_list("content_object_id")
     through_groups = GroupScopeGrant.objects.filter(
-        allowed & live, group__user=principal.user_id
+        allowed & live, group__user=principal.user_id, group__user__is_active=True
     ).values_list("content_object_id")
     scopes = {scope for (scope,) in own.union(through_groups)}
     if principal.token and principal.token.collections:

@@ -1,0 +1,78 @@
+"""The fixed cast of the tests, made through the services, and a client that speaks for one of them.
+
+`owner` shares something, `reader` is given it, `outsider` never is, `administrator` runs the site but reads nothing.
+"""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from accounts.models import User
+from accounts.selectors import administrators
+from accounts.services import create_user
+from accounts.tokens import create_token
+from accounts.values import SystemActor, TokenScope
+
+PASSWORD = "a long phrase for tests"
+SYSTEM = SystemActor(name="tests")
+
+
+def _person(name: str, groups: tuple[int, ...] = ()) -> User:
+    return create_user(
+        actor=SYSTEM, email=f"{name}@example.com", name=name.title(), password=PASSWORD, groups=groups
+    )
+
+
+@pytest.fixture
+def password() -> str:
+    """What everyone of the cast signs in with."""
+    return PASSWORD
+
+
+@pytest.fixture
+def owner(db: None) -> User:
+    return _person("owner")
+
+
+@pytest.fixture
+def reader(db: None) -> User:
+    return _person("reader")
+
+
+@pytest.fixture
+def outsider(db: None) -> User:
+    return _person("outsider")
+
+
+@pytest.fixture
+def administrator(db: None) -> User:
+    return _person("administrator", groups=(administrators().pk,))
+
+
+@pytest.fixture
+def api() -> Callable[..., APIClient]:
+    """`api(user)`: a client with a real token of all that the user may have; `scopes=` narrows it."""
+
+    def client_for(user: User, *, scopes: tuple[TokenScope, ...] | None = None) -> APIClient:
+        allowed = scopes or tuple(
+            scope for scope in TokenScope if user.is_superuser or scope is not TokenScope.ADMIN
+        )
+        _row, text = create_token(actor=SYSTEM, user=user, name="test", scopes=allowed)
+        return APIClient(headers={"Authorization": f"Bearer {text}"})
+
+    return client_for
+
+
+@pytest.fixture
+def browser() -> Callable[..., Client]:
+    """`browser(user)`: a signed-in session, or without a user an anonymous one."""
+
+    def client_for(user: User | None = None) -> Client:
+        client = Client()
+        if user is not None:
+            client.force_login(user)
+        return client
+
+    return client_for
