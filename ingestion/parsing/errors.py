@@ -1,0 +1,110 @@
+"""Why a file was not taken: a code with parameters, and the sentence a reader sees for it.
+
+Codes and parameters are stored and cross process borders; sentences are made at the moment of reading, in the
+reader's language. Django is imported only then, so that the parsing child starts without it.
+"""
+
+from collections.abc import Mapping
+
+SUPPORTED_KINDS = "PDF, DOCX, Markdown, HTML, TXT, CSV"
+# The file may be innocent: worth another attempt, and quarantine rather than rejection after the last.
+DOUBTFUL_CODES = frozenset({"crashed", "timeout"})
+
+
+def _(sentence: str) -> str:
+    """Marks a sentence for translation; `_render` translates it."""
+    return sentence
+
+
+_REASONS: dict[str, str] = {
+    "encrypted": _("The file has a password. Remove it and upload again."),
+    "truncated": _("The file breaks off before its end. Upload the complete file again."),
+    "corrupt": _(
+        "The file is damaged and cannot be read. Open it in its own program, save it anew and upload that."
+    ),
+    "empty": _("The file is empty. Upload the version that has content."),
+    "unsupported": _(
+        "%(kind)s files are not supported yet. Supported: %(supported)s. Convert the file and upload that."
+    ),
+    "wrong_name": _(
+        "The file is named %(named)s but its content is %(kind)s. Correct the name or upload the right file."
+    ),
+    "too_large": _(
+        "The file needs more space or memory than is allowed (%(limit)s). Split it and upload the parts."
+    ),
+    "too_complex": _(
+        "The file is too complex to be read within the limits (%(limit)s). Simplify or split it."
+    ),
+    "no_text": _(
+        "The file holds no text that can be read. If its text is in pictures, upload a version with text."
+    ),
+    "no_text_layer": _(
+        "The file has no text layer; reading text from pictures (OCR) is not available yet. Upload a version with text."
+    ),
+    "timeout": _(
+        "Reading the file took longer than %(seconds)s seconds and was stopped. Split the file or try again."
+    ),
+    "crashed": _(
+        "The reader stopped unexpectedly on this file. Try again; if it repeats, save the file anew and upload that."
+    ),
+}
+
+_WARNINGS: dict[str, str] = {
+    "pages_without_text": _(
+        "No text on pages %(value)s; reading text from pictures (OCR) is not available yet."
+    ),
+    "pages_failed": _("Pages %(value)s could not be read."),
+    "tables_failed": _("Tables on pages %(value)s were read as plain text."),
+    "pages_garbled": _("The text of pages %(value)s looks garbled."),
+    "repaired": _("The file was damaged and has been repaired; parts may be missing."),
+    "lossy_encoding": _("Some characters could not be decoded and were replaced."),
+    "parts_skipped": _("Embedded parts were not read: %(value)s."),
+    "deep_nesting": _("Very deep nesting was flattened."),
+}
+_UNKNOWN_REASON = _("The file could not be read.")
+_DEFAULTS = {
+    "kind": "?",
+    "named": "?",
+    "supported": SUPPORTED_KINDS,
+    "limit": "–",
+    "seconds": "–",
+    "value": "–",
+}
+
+
+class Rejected(Exception):
+    """This file will not be parsed; `code` names the reason and `params` fill its sentence (JSON scalars only)."""
+
+    def __init__(self, code: str, **params: str | int | float) -> None:
+        if code not in _REASONS:
+            raise ValueError(f"unknown reason {code!r}")
+        super().__init__(code, params)
+        self.code = code
+        self.params = params
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.params}" if self.params else self.code
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_restore, (self.code, self.params))
+
+
+def _restore(code: str, params: dict[str, str | int | float]) -> Rejected:
+    return Rejected(code, **params)
+
+
+def reason_text(code: str, params: Mapping[str, object] | None = None) -> str:
+    """The sentence for a stored reason in the language active now; an unknown code gets a general sentence."""
+    return _render(_REASONS.get(code, _UNKNOWN_REASON), params or {})
+
+
+def warning_text(warning: str) -> str:
+    """The sentence for one entry of `Quality.warnings`, written `code` or `code:value`."""
+    code, _sep, value = warning.partition(":")
+    return _render(_WARNINGS[code], {"value": value}) if code in _WARNINGS else warning
+
+
+def _render(sentence: str, params: Mapping[str, object]) -> str:
+    from django.utils.translation import gettext
+
+    return gettext(sentence) % {**_DEFAULTS, **params}

@@ -1,0 +1,276 @@
+"""What a file is, decided by its content. The name only tells text types apart (Markdown, HTML, plain text).
+
+`sniff` looks at the first bytes and is cheap enough for any process; `inspect_archive` opens ZIP and OLE containers
+and belongs in the child. magika is loaded only to name a file that nothing else recognises.
+"""
+
+import re
+import zipfile
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import PurePath
+from typing import IO, Any
+
+from ingestion.parsing.errors import Rejected
+
+HEAD_BYTES = 8_192
+MAX_ZIP_MEMBERS = 5_000
+MAX_ZIP_BYTES = 300_000_000
+MAX_ZIP_RATIO = 100
+_RATIO_FROM = 1_000_000
+
+
+class DocumentKind(StrEnum):
+    """The kinds a parser exists for; ZIP and OLE are containers still to be looked into."""
+
+    PDF = "pdf"
+    DOCX = "docx"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    TEXT = "text"
+    CSV = "csv"
+    ZIP = "zip"
+    OLE = "ole"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """What a name promises. kind is None for a format that is known but not supported yet."""
+
+    label: str
+    kind: DocumentKind | None = None
+
+
+_T = DocumentKind.TEXT
+_EXTENSIONS: dict[str, Extension] = {
+    "pdf": Extension(label="PDF", kind=DocumentKind.PDF),
+    "docx": Extension(label="DOCX", kind=DocumentKind.DOCX),
+    "docm": Extension(label="DOCM", kind=DocumentKind.DOCX),
+    "dotx": Extension(label="DOTX", kind=DocumentKind.DOCX),
+    "md": Extension(label="Markdown", kind=DocumentKind.MARKDOWN),
+    "markdown": Extension(label="Markdown", kind=DocumentKind.MARKDOWN),
+    "mdown": Extension(label="Markdown", kind=DocumentKind.MARKDOWN),
+    "mkd": Extension(label="Markdown", kind=DocumentKind.MARKDOWN),
+    "mdx": Extension(label="Markdown", kind=DocumentKind.MARKDOWN),
+    "html": Extension(label="HTML", kind=DocumentKind.HTML),
+    "htm": Extension(label="HTML", kind=DocumentKind.HTML),
+    "xhtml": Extension(label="HTML", kind=DocumentKind.HTML),
+    "csv": Extension(label="CSV", kind=DocumentKind.CSV),
+    "tsv": Extension(label="TSV", kind=DocumentKind.CSV),
+    **{name: Extension(label=name.upper()) for name in ["doc", "xls", "ppt", "xlsx", "xlsm", "pptx", "odt", "ods", "odp", "rtf", "epub", "eml", "msg", "mht", "zip", "7z", "rar", "gz", "tar", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "heic", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "wps", "et", "dps", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]},
+}  # fmt: skip
+_TEXT_NAMED_BINARY = frozenset(
+    {"eml", "mht", "rtf", "svg"}
+)  # text inside, but not prose: wait for their own parser
+
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"7z\xbc\xaf\x27\x1c", "7z archive"),
+    (b"Rar!\x1a\x07", "RAR archive"),
+    (b"\x1f\x8b", "gzip archive"),
+    (b"BZh", "bzip2 archive"),
+    (b"\xfd7zXZ\x00", "xz archive"),
+    (b"\x89PNG\r\n", "PNG image"),
+    (b"\xff\xd8\xff", "JPEG image"),
+    (b"GIF8", "GIF image"),
+    (b"II*\x00", "TIFF image"),
+    (b"MM\x00*", "TIFF image"),
+    (b"\x7fELF", "ELF program"),
+    (b"MZ", "Windows program"),
+    (b"{\\rtf", "RTF"),
+    (b"SQLite format 3\x00", "SQLite database"),
+)
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_HTML_START = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_MAIL_START = re.compile(rb"\A(?:[A-Z][\w-]+: [^\n]*\n(?:[ \t]+[^\n]*\n)*){2,}", re.MULTILINE)
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
+
+_OFFICE_PARTS: tuple[tuple[str, str], ...] = (
+    ("wordprocessingml", "DOCX"),
+    ("ms-word", "DOCX"),
+    ("spreadsheetml", "XLSX"),
+    ("ms-excel", "XLSX"),
+    ("presentationml", "PPTX"),
+    ("ms-powerpoint", "PPTX"),
+    ("vnd.ms-visio", "VSDX"),
+)
+_MIMETYPES = {
+    "application/epub+zip": "EPUB",
+    "application/vnd.oasis.opendocument.text": "ODT",
+    "application/vnd.oasis.opendocument.spreadsheet": "ODS",
+    "application/vnd.oasis.opendocument.presentation": "ODP",
+}
+_OLE_STREAMS = (
+    ("WordDocument", "DOC"),
+    ("Workbook", "XLS"),
+    ("Book", "XLS"),
+    ("PowerPoint Document", "PPT"),
+    ("__properties_version1.0", "MSG"),
+)
+
+
+def extension_of(file_name: str) -> str:
+    """Lower-case extension without the dot; "" if there is none."""
+    return PurePath(file_name).suffix.lstrip(".").lower()
+
+
+def sniff(head: bytes, *, file_name: str) -> DocumentKind:
+    """Kind by the first HEAD_BYTES of a file. Raises Rejected for what cannot be parsed, naming the kind."""
+    extension = extension_of(file_name)
+    promised = _EXTENSIONS.get(extension)
+    if not head.strip(b"\x00\t\n\r\x0c \xef\xbb\xbf"):
+        raise Rejected("empty")
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return DocumentKind.ZIP
+    if head.startswith(_OLE):
+        return DocumentKind.OLE
+    for magic, label in _MAGIC:
+        if head.startswith(magic):
+            raise _not_supported(label, extension)
+    if b"%PDF-" in head[:1024]:
+        return _agreed(DocumentKind.PDF, "PDF", extension)
+    if not looks_like_text(head):
+        raise _unreadable(head, promised, extension)
+    return _text_kind(head, promised, extension)
+
+
+def looks_like_text(head: bytes) -> bool:
+    """Few control characters, in one-byte encodings or in UTF-16."""
+    if head.startswith(_WIDE_BOMS):
+        return True
+    if len(_CONTROL.findall(head)) <= len(head) * 0.02:
+        return True
+    zeros = (head[0::2].count(0), head[1::2].count(0))
+    if min(zeros) > max(zeros) * 0.05:
+        return False
+    rest = head[0::2] if zeros[1] > zeros[0] else head[1::2]
+    if max(zeros) > len(head) // 2 * 0.2:
+        return len(_CONTROL.findall(rest)) <= len(rest) * 0.02
+    text = head[: len(head) // 2 * 2].decode("utf-16-le" if zeros[1] > zeros[0] else "utf-16-be", "replace")
+    return sum(map(str.isprintable, text)) + text.count("\n") + text.count("\r") > len(text) * 0.95
+
+
+def _text_kind(head: bytes, promised: Extension | None, extension: str) -> DocumentKind:
+    if extension in _TEXT_NAMED_BINARY:
+        raise Rejected("unsupported", kind=extension.upper())
+    if (promised and promised.kind is None) or (
+        promised and promised.kind in {DocumentKind.PDF, DocumentKind.DOCX}
+    ):
+        raise Rejected("wrong_name", named=f".{extension}", kind="plain text")
+    if promised and promised.kind:
+        return promised.kind
+    if _HTML_START.match(head.replace(b"\x00", b"")):
+        return DocumentKind.HTML
+    if _MAIL_START.match(head.replace(b"\r", b"")) and b"\nMIME-Version:" in head:
+        raise Rejected("unsupported", kind="EML")
+    return DocumentKind.TEXT
+
+
+def _agreed(kind: DocumentKind, label: str, extension: str) -> DocumentKind:
+    """A name that promises another document format is pointed out instead of guessed at."""
+    promised = _EXTENSIONS.get(extension)
+    if promised and promised.kind is not kind:
+        raise Rejected("wrong_name", named=f".{extension}", kind=label)
+    return kind
+
+
+def _not_supported(label: str, extension: str) -> Rejected:
+    promised = _EXTENSIONS.get(extension)
+    if promised and promised.kind:
+        return Rejected("wrong_name", named=f".{extension}", kind=label)
+    return Rejected("unsupported", kind=label)
+
+
+def _unreadable(head: bytes, promised: Extension | None, extension: str) -> Rejected:
+    if promised and promised.kind in {DocumentKind.PDF, DocumentKind.DOCX}:
+        return Rejected("corrupt")
+    return _not_supported(
+        promised.label if promised and not promised.kind else _magika_label(head), extension
+    )
+
+
+@cache
+def _magika() -> Any:
+    from magika import Magika
+
+    return Magika()
+
+
+def _magika_label(head: bytes) -> str:
+    result = _magika().identify_bytes(head)
+    return str(result.output.description or "binary")
+
+
+# --- containers: to be called in the child ------------------------------------------------------------------
+
+
+def inspect_archive(file: IO[bytes], kind: DocumentKind, *, file_name: str) -> DocumentKind:
+    """The document kind inside a ZIP or OLE container. Raises Rejected for bombs, passwords and other formats."""
+    extension = extension_of(file_name)
+    label = _ole_label(file) if kind is DocumentKind.OLE else _zip_label(file)
+    if label == "DOCX":
+        return _agreed(DocumentKind.DOCX, "DOCX", extension)
+    raise _not_supported(label, extension)
+
+
+def _ole_label(file: IO[bytes]) -> str:
+    import olefile
+
+    try:
+        with olefile.OleFileIO(file.read()) as ole:
+            if ole.exists("EncryptedPackage") or ole.exists("EncryptionInfo"):
+                raise Rejected("encrypted")
+            return next((label for stream, label in _OLE_STREAMS if ole.exists(stream)), "OLE")
+    except (OSError, ValueError, IndexError) as error:
+        raise Rejected("corrupt") from error
+
+
+def _zip_label(file: IO[bytes]) -> str:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            check_archive(archive)
+            names = set(archive.namelist())
+            if "[Content_Types].xml" in names:
+                types = archive.read("[Content_Types].xml")[:200_000].decode("utf-8", "replace")
+                main = re.search(r'ContentType="([^"]*(?:main\+xml|drawing\.main))"', types.replace("'", '"'))
+                content_type = main[1] if main else types
+                return next((label for word, label in _OFFICE_PARTS if word in content_type), "ZIP archive")
+            if "mimetype" in names:
+                return _MIMETYPES.get(
+                    archive.read("mimetype")[:100].decode("ascii", "replace").strip(), "ZIP archive"
+                )
+            return "ZIP archive"
+    except (
+        zipfile.BadZipFile,
+        zipfile.LargeZipFile,
+        EOFError,
+        OSError,
+        NotImplementedError,
+        ValueError,
+    ) as error:
+        raise Rejected(_broken_zip_reason(file)) from error
+
+
+def _broken_zip_reason(file: IO[bytes]) -> str:
+    """A ZIP without its directory at the end was cut off on its way."""
+    file.seek(0, 2)
+    file.seek(max(file.tell() - 70_000, 0))
+    return "corrupt" if b"PK\x05\x06" in file.read() else "truncated"
+
+
+def check_archive(archive: zipfile.ZipFile) -> None:
+    """Bomb rules on the declared sizes; readers count the real bytes as well. Raises Rejected."""
+    members = archive.infolist()
+    if len(members) > MAX_ZIP_MEMBERS:
+        raise Rejected("too_large", limit=f"{MAX_ZIP_MEMBERS} parts")
+    if sum(member.file_size for member in members) > MAX_ZIP_BYTES:
+        raise Rejected("too_large", limit=f"{MAX_ZIP_BYTES // 1_000_000} MB unpacked")
+    for member in members:
+        if member.flag_bits & 0x1:
+            raise Rejected("encrypted")
+        if member.file_size > _RATIO_FROM and member.file_size > MAX_ZIP_RATIO * max(member.compress_size, 1):
+            raise Rejected("too_large", limit=f"compression ratio {MAX_ZIP_RATIO}")

@@ -1,0 +1,300 @@
+"""Parse one file in a child process that has no network, little memory and little time. Start reading here.
+
+The parent decides what is cheap and safe to decide (size, kind by the first bytes), a fork server starts the child,
+the child sends JSON lines, and nothing it sent leaves before `wire` has checked and `outline` has cleaned it.
+"""
+
+import json
+import logging
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ingestion.parsing import outline, wire
+from ingestion.parsing.child import EXIT_MEMORY
+from ingestion.parsing.elements import ParsedDocument
+from ingestion.parsing.errors import Rejected
+from ingestion.parsing.kinds import HEAD_BYTES, DocumentKind, sniff
+from ingestion.parsing.limits import DEFAULT, MAX_PAGES, Limits
+from ingestion.parsing.registry import LIGHT_MODULES
+
+log = logging.getLogger(__name__)
+
+Watch = Callable[[int, int], None]
+_PROJECT = Path(__file__).resolve().parents[2]
+_BOOT = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); sys.dont_write_bytecode = True; "
+    "from ingestion.parsing import fork_server; fork_server.main(int(sys.argv[2]), tuple(sys.argv[3:]))"
+)
+_WATCH_EVERY_S = 1.0
+_KILL_GRACE_S = 10.0
+_CHUNK = 1 << 18
+
+
+class SandboxUnavailable(Exception):
+    """The machine could not run a child; says nothing about the file, so it is worth another attempt."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Usage:
+    """What the last parse of a call used; filled for those who pass one in."""
+
+    cpu_s: float = 0.0
+    rss_kb: int = 0
+
+
+def parse_file(
+    path: Path,
+    *,
+    file_name: str,
+    limits: Limits = DEFAULT,
+    watch: Watch | None = None,
+    usage: Usage | None = None,
+) -> ParsedDocument:
+    """Read a file into elements.
+
+    path: where the bytes are; file_name: what its uploader calls it, a hint among text kinds.
+    watch: called about once a second with (done, total) pages, (0, 0) while unknown; what it raises stops the parse.
+    Raises Rejected with the reason, or SandboxUnavailable.
+    """
+    kind = _precheck(path, file_name, limits)
+    job = {"kind": kind.value, "file_name": file_name, "limits": _limits_for(kind, limits)}
+    with path.open("rb") as source, _server() as server:
+        run = _Run(server=server, limits=limits, watch=watch)
+        lines = run.lines(job, source.fileno())
+        if usage is not None:
+            usage.cpu_s, usage.rss_kb = run.cpu_s, run.rss_kb
+    return outline.finish(wire.read_document(lines))
+
+
+def _precheck(path: Path, file_name: str, limits: Limits) -> DocumentKind:
+    size = path.stat().st_size
+    if size == 0:
+        raise Rejected("empty")
+    if size > limits.file_bytes:
+        raise Rejected("too_large", limit=f"{limits.file_bytes // 1_000_000} MB")
+    with path.open("rb") as file:
+        return sniff(file.read(HEAD_BYTES), file_name=file_name)
+
+
+def _limits_for(kind: DocumentKind, limits: Limits) -> dict[str, Any]:
+    """Text needs a third of the time that pages and archives may need."""
+    heavy = kind in {DocumentKind.PDF, DocumentKind.ZIP}
+    return {
+        **asdict(limits),
+        "cpu_s": limits.cpu_s if heavy else max(limits.cpu_s // 3, 1),
+        "cpu_max_s": int(limits.cpu_s + limits.cpu_per_page_s * MAX_PAGES),
+    }
+
+
+# --- the fork servers of this process -----------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Server:
+    process: subprocess.Popen[bytes]
+    control: socket.socket
+    owner: int = field(default_factory=os.getpid)
+
+    def close(self) -> None:
+        self.control.close()
+        if self.owner == os.getpid():
+            self.process.kill()
+            self.process.wait()
+
+
+_idle: list[_Server] = []
+_idle_lock = threading.Lock()
+
+
+@contextmanager
+def _server() -> Iterator[_Server]:
+    """A server for one job; kept for the next one unless the job ended in trouble."""
+    with _idle_lock:
+        server = _idle.pop() if _idle else None
+    if server is not None and (server.owner != os.getpid() or server.process.poll() is not None):
+        server.close()
+        server = None
+    server = server or _start_server()
+    try:
+        yield server
+    except BaseException as error:
+        if not isinstance(error, Rejected):
+            server.close()
+            raise
+        with _idle_lock:
+            _idle.append(server)
+        raise
+    with _idle_lock:
+        _idle.append(server)
+
+
+def _start_server() -> _Server:
+    ours, theirs = socket.socketpair()
+    search_path = [str(_PROJECT), *(entry for entry in sys.path if entry and entry != str(_PROJECT))]
+    with theirs:
+        try:
+            process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-I",
+                    "-S",
+                    "-c",
+                    _BOOT,
+                    json.dumps(search_path),
+                    str(theirs.fileno()),
+                    *LIGHT_MODULES,
+                ],
+                cwd="/",
+                env={"LANG": "C.UTF-8", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        except OSError as error:
+            ours.close()
+            raise SandboxUnavailable("no process could be started") from error
+    return _Server(process, ours)
+
+
+def _after_fork() -> None:
+    """A forked worker must not share its parent's servers, nor keep them alive."""
+    global _idle_lock
+    _idle_lock = threading.Lock()
+    while _idle:
+        _idle.pop().control.close()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+# --- one job ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    """One job on one server: feeds it, reads its result, watches the clock, explains its end."""
+
+    server: _Server
+    limits: Limits
+    watch: Watch | None
+    done: int = 0
+    total: int = 0
+    status: int | None = None
+    cpu_s: float = 0.0
+    rss_kb: int = 0
+    _result: bytearray = field(default_factory=bytearray)
+    _scanned: int = 0
+    _answers: bytes = b""
+
+    def lines(self, job: dict[str, Any], source_fd: int) -> list[bytes]:
+        """The child's result lines. Raises Rejected for a child that was stopped or fell."""
+        read_end, write_end = os.pipe()
+        try:
+            try:
+                socket.send_fds(self.server.control, [json.dumps(job).encode()], [source_fd, write_end])
+            except OSError as error:
+                raise SandboxUnavailable("the fork server is gone") from error
+            finally:
+                os.close(write_end)
+            self._attend(read_end)
+        finally:
+            os.close(read_end)
+        return self._explained()
+
+    def _attend(self, read_end: int) -> None:
+        started = time.monotonic()
+        with selectors.DefaultSelector() as selector:
+            selector.register(read_end, selectors.EVENT_READ, self._on_result)
+            selector.register(self.server.control, selectors.EVENT_READ, self._on_answer)
+            while self.status is None:
+                for key, _events in selector.select(timeout=_WATCH_EVERY_S):
+                    if not key.data(key.fd):
+                        selector.unregister(key.fileobj)
+                if self.watch is not None and self.status is None:
+                    self.watch(self.done, self.total)
+                if self.status is None and time.monotonic() - started > self._wall_s():
+                    self._kill(Rejected("timeout", seconds=int(self._wall_s())))
+        os.set_blocking(read_end, False)
+        while self._on_result(read_end):
+            pass
+
+    def _wall_s(self) -> float:
+        return self.limits.wall_s + self.limits.wall_per_page_s * min(self.total, MAX_PAGES)
+
+    def _on_result(self, descriptor: int) -> bool:
+        """Read what the pipe holds; False at its end."""
+        try:
+            data = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            return False
+        self._result += data
+        if len(self._result) > self.limits.result_bytes:
+            self._kill(Rejected("too_large", limit=f"{self.limits.result_bytes // 1_000_000} MB of result"))
+        self._read_progress()
+        return bool(data)
+
+    def _read_progress(self) -> None:
+        """Progress lines come before the first element and are taken out as they arrive."""
+        while self._result.startswith(b'{"progress":') and (end := self._result.find(b"\n")) >= 0:
+            try:
+                done, total = json.loads(self._result[:end])["progress"]
+                self.done, self.total = int(done), int(total)
+            except (ValueError, TypeError, KeyError):
+                pass
+            del self._result[: end + 1]
+
+    def _on_answer(self, _descriptor: int) -> bool:
+        data = self.server.control.recv(4096)
+        if not data:
+            raise SandboxUnavailable("the fork server ended during a parse")
+        self._answers += data
+        *lines, self._answers = self._answers.split(b"\n")
+        for line in lines:
+            answer = json.loads(line)
+            if "status" in answer:
+                self.status, self.cpu_s, self.rss_kb = answer["status"], answer["cpu_s"], answer["rss_kb"]
+        return True
+
+    def _kill(self, verdict: Rejected) -> None:
+        """Have the server kill the child's whole group, wait for that, then give the verdict."""
+        self.server.control.sendall(b"K")
+        self.server.control.settimeout(_KILL_GRACE_S)
+        try:
+            while self.status is None:
+                self._on_answer(-1)
+        except TimeoutError as error:
+            raise SandboxUnavailable("the child could not be stopped") from error
+        finally:
+            self.server.control.settimeout(None)
+        raise verdict
+
+    def _explained(self) -> list[bytes]:
+        lines = bytes(self._result).split(b"\n")
+        if self.status == -signal.SIGXCPU:
+            raise Rejected("too_complex", limit=f"{self.limits.cpu_s} s")
+        if self.status in {
+            EXIT_MEMORY,
+            -signal.SIGKILL,
+        }:  # SIGKILL not of ours: the machine ran out of memory
+            raise Rejected("too_large", limit=f"{self.limits.memory_bytes // 2**20} MB")
+        if self.status is not None and self.status < 0:
+            log.warning("parsing child ended by signal %d", -self.status)
+            raise Rejected("crashed")
+        for line in lines:
+            if line.startswith(b'{"crashed":'):
+                log.warning("parsing child failed: %s", json.loads(line)["crashed"])
+                raise Rejected("crashed")
+        return [line for line in lines if line]

@@ -1,0 +1,121 @@
+"""Tables of every format through one form: cells with spans become a filled grid and clean HTML."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from ingestion.parsing.elements import Element, Kind, Table
+
+# A span larger than this is a broken or hostile file; a grid is never built from it.
+MAX_SPAN = 1_000
+MAX_SLOTS = 400_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One cell as written in the file; spans count from 1."""
+
+    text: str
+    colspan: int = 1
+    rowspan: int = 1
+    is_header: bool = False
+
+
+def read_table(
+    rows: Sequence[Sequence[Cell]], *, header_rows: int | None = None, caption: str = ""
+) -> Element | None:
+    """A table element: merged cells fill every slot they cover in `table.rows`, and are said once a row in `text`.
+
+    header_rows: known number, or None to read it off the cells. Returns None for a table without text.
+    """
+    grid = _grid(rows)
+    filled = [tuple(cell.text if cell else "" for cell in line) for line in grid]
+    kept = [number for number, line in enumerate(filled) if any(line)]
+    if not kept:
+        return None
+    headers = (
+        header_rows
+        if header_rows is not None
+        else _header_rows([grid[n] for n in kept], [filled[n] for n in kept])
+    )
+    lines = [" | ".join(_said_once(grid[number])) for number in kept]
+    return Element(
+        kind=Kind.TABLE,
+        text="\n".join([caption, *lines] if caption else lines),
+        table=Table(
+            rows=tuple(filled[number] for number in kept),
+            header_rows=min(headers, len(kept)),
+            html=_html(rows, headers),
+        ),
+    )
+
+
+def _said_once(line: Sequence[Cell | None]) -> list[str]:
+    return [
+        cell.text if cell else ""
+        for place, cell in enumerate(line)
+        if place == 0 or cell is None or cell is not line[place - 1]
+    ]
+
+
+def _grid(rows: Sequence[Sequence[Cell]]) -> list[list[Cell | None]]:
+    grid: list[dict[int, Cell]] = [{} for _ in rows]
+    slots = 0
+    for number, row in enumerate(rows):
+        column = 0
+        for cell in row:
+            while column in grid[number]:
+                column += 1
+            width, height = min(cell.colspan, MAX_SPAN), min(cell.rowspan, MAX_SPAN, len(rows) - number)
+            slots += width * height
+            if slots > MAX_SLOTS:
+                width = height = 1
+            for line in range(number, number + height):
+                for place in range(column, column + width):
+                    grid[line].setdefault(place, cell)
+            column += width
+    width = max((max(line) + 1 for line in grid if line), default=0)
+    return [[line.get(place) for place in range(width)] for line in grid]
+
+
+def _header_rows(grid: list[list[Cell | None]], filled: list[tuple[str, ...]]) -> int:
+    """Leading rows made of header cells; without any, a first row of names above rows with figures."""
+    marked = 0
+    for line in grid:
+        cells = [cell for cell in line if cell]
+        if not cells or not all(cell.is_header for cell in cells):
+            break
+        marked += 1
+    if marked and marked < len(grid):
+        return marked
+    if marked:
+        return 0 if len(grid) == 1 else 1
+    return 1 if _first_row_names(filled) else 0
+
+
+def _first_row_names(filled: list[tuple[str, ...]]) -> bool:
+    first, rest = filled[0], filled[1:]
+    if not rest or len(first) < 2 or not all(first) or len(set(first)) < len(first):
+        return False
+    return not any(_is_figure(text) or len(text) > 60 for text in first)
+
+
+def _is_figure(text: str) -> bool:
+    digits = sum(character.isdigit() for character in text)
+    return digits > 0 and digits >= sum(character.isalpha() for character in text)
+
+
+def _html(rows: Sequence[Sequence[Cell]], headers: int) -> str:
+    lines = []
+    for number, row in enumerate(row for row in rows if any(cell.text for cell in row)):
+        cells = "".join(_html_cell(cell, header=cell.is_header or number < headers) for cell in row)
+        if cells:
+            lines.append(f"<tr>{cells}</tr>")
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _html_cell(cell: Cell, *, header: bool) -> str:
+    name = "th" if header else "td"
+    spans = f' colspan="{cell.colspan}"' if 1 < cell.colspan <= MAX_SPAN else ""
+    spans += f' rowspan="{cell.rowspan}"' if 1 < cell.rowspan <= MAX_SPAN else ""
+    return f"<{name}{spans}>{escape(cell.text, quote=False).replace(chr(10), '<br>')}</{name}>"
