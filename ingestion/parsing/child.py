@@ -4,7 +4,7 @@ import io
 import resource
 import sys
 import traceback
-from typing import Any
+from typing import IO, Any
 
 from ingestion.parsing import registry, wire
 from ingestion.parsing.errors import Rejected
@@ -35,7 +35,7 @@ def run(job: dict[str, Any], *, source_fd: int, result_fd: int) -> int:
     return EXIT_DONE
 
 
-def _parse(job: dict[str, Any], source: io.BufferedReader, out: io.BufferedWriter) -> None:
+def _parse(job: dict[str, Any], source: IO[bytes], out: IO[bytes]) -> None:
     limits = job["limits"]
 
     def progress(done: int, total: int) -> None:

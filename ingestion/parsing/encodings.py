@@ -31,6 +31,7 @@ _WIDER = {
 _PLAUSIBLE = re.compile(
     "[\t\n\r\x20-\x7e\u00a0-\u024f\u2010-\u203f\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef\u0400-\u04ff]"
 )
+_ANCHORS = re.compile("[\t\n\r\x20-\x7e\u3001\u3002\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f]")
 _SAMPLE = 65_536
 
 
@@ -48,7 +49,7 @@ def decode(data: bytes, *, declared: str = "") -> Decoded:
     for bom, name in _BOMS:
         if data.startswith(bom):
             return _decoded(data, name)
-    if wide := _zero_bytes_say(data, least=0.2):
+    if wide := guess_utf16(data, anchored=0.5):
         return _decoded(data, wide)
     if claimed := _holds(data, declared):
         return claimed
@@ -56,9 +57,26 @@ def decode(data: bytes, *, declared: str = "") -> Decoded:
         return Decoded(text=data.decode("utf-8"), encoding="utf-8")
     except UnicodeDecodeError:
         pass
-    if (wide := _zero_bytes_say(data, least=0.0)) and _reads_well(data[:_SAMPLE].decode(wide, "replace")):
+    if wide := guess_utf16(data):
         return _decoded(data, wide)
     return _nearly_utf8(data) or _proposed(data)
+
+
+def guess_utf16(data: bytes, *, anchored: float = 0.02) -> str:
+    """Name of the UTF-16 that bytes without a mark make sense in, or "".
+
+    anchored: least share of characters that every text has (ASCII, Chinese punctuation). Chinese leaves few zero
+    bytes, but bytes of another encoding taken in pairs give no spaces, line ends and full stops.
+    """
+    sample = data[: min(len(data), _SAMPLE) // 2 * 2]
+    if b"\x00" not in sample:
+        return ""
+    shares = {}
+    for name in ("utf-16-le", "utf-16-be"):
+        text = sample.decode(name, "replace")
+        shares[name] = len(_ANCHORS.findall(text)) / len(text) if _reads_well(text) else 0.0
+    best, other = sorted(shares, key=lambda name: -shares[name])
+    return best if shares[best] >= anchored and shares[best] > 3 * shares[other] else ""
 
 
 def _decoded(data: bytes, name: str) -> Decoded:
@@ -69,16 +87,6 @@ def _decoded(data: bytes, name: str) -> Decoded:
         return Decoded(text=data.decode(name, "replace"), encoding=encoding, lossy=True)
 
 
-def _zero_bytes_say(data: bytes, *, least: float) -> str:
-    """UTF-16 leaves zero bytes on one side of each pair only."""
-    sample = data[:_SAMPLE]
-    pairs = len(sample) // 2
-    low, high = sample[1::2].count(0), sample[0::2].count(0)
-    if not pairs or min(low, high) > max(low, high) * 0.05 or max(low, high) <= pairs * least:
-        return ""
-    return "utf-16-le" if low > high else "utf-16-be"
-
-
 def _reads_well(text: str) -> bool:
     return len(_PLAUSIBLE.findall(text)) >= len(text) * 0.9
 
@@ -87,9 +95,7 @@ def _holds(data: bytes, declared: str) -> Decoded | None:
     try:
         name = codecs.lookup(declared.strip().strip("\"'")).name if declared else ""
         name = _WIDER.get(name, name)
-        if (
-            not name or name.startswith(("utf-16", "utf-32"))
-        ):  # a byte-readable meta tag disproves them
+        if not name or name.startswith(("utf-16", "utf-32")):  # a byte-readable meta tag disproves them
             return None
         return Decoded(text=data.decode(name), encoding=name)
     except (LookupError, UnicodeDecodeError, ValueError):
@@ -98,7 +104,10 @@ def _holds(data: bytes, declared: str) -> Decoded | None:
 
 def _nearly_utf8(data: bytes) -> Decoded | None:
     """UTF-8 with a few broken bytes: cut in the middle of a character, or one foreign line in a log."""
-    text = data.decode("utf-8", "replace")
+    try:  # halves of surrogate pairs, written as if they were characters
+        return Decoded(text=data.decode("utf-8", "surrogatepass"), encoding="utf-8", lossy=True)
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     whole = sum(1 for character in text[:_SAMPLE] if character > "\x7f") - broken
     if whole > 20 * broken:

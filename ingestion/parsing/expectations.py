@@ -39,7 +39,9 @@ def check(record: dict[str, Any], outcome: ParsedDocument | Rejected) -> list[Fa
         if key in NOT_FACTS:
             continue
         if key in {"expected_error", "expected_quality"}:
-            facts.append(Fact(key=key, expected=str(expected), holds=_verdict_holds(key, str(expected), outcome)))
+            facts.append(
+                Fact(key=key, expected=str(expected), holds=_verdict_holds(key, str(expected), outcome))
+            )
         elif view is None:
             facts.extend(Fact(key=key, expected=text, holds=False) for text in _entries(expected))
         else:
@@ -117,7 +119,9 @@ def _headings(view: _View, expected: list[str]) -> _Judged:
     """Each expected heading is a heading, after the one before it; one miss does not fail the rest."""
     position = 0
     for text in expected:
-        found = next((n for n in range(position, len(view.headings)) if squeeze(text) == view.headings[n]), None)
+        found = next(
+            (n for n in range(position, len(view.headings)) if squeeze(text) == view.headings[n]), None
+        )
         if found is not None:
             position = found + 1
         yield text, found is not None
@@ -163,7 +167,10 @@ def _noted(view: _View, expected: list[str]) -> _Judged:
 def _outline(view: _View, expected: list[Any]) -> _Judged:
     written = [squeeze(str(title)) for title in view.document.properties.get("outline", [])]
     for text in expected:
-        yield _said(text), any(squeeze(str(part)) in written for part in (text if isinstance(text, list) else [text]))
+        yield (
+            _said(text),
+            any(squeeze(str(part)) in written for part in (text if isinstance(text, list) else [text])),
+        )
 
 
 def _none(view: _View, expected: Any) -> _Judged:

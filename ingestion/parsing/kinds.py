@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import PurePath
 from typing import IO, Any
 
+from ingestion.parsing.encodings import guess_utf16
 from ingestion.parsing.errors import Rejected
 
 HEAD_BYTES = 8_192
@@ -140,18 +141,11 @@ def sniff(head: bytes, *, file_name: str) -> DocumentKind:
 
 def looks_like_text(head: bytes) -> bool:
     """Few control characters, in one-byte encodings or in UTF-16."""
-    if head.startswith(_WIDE_BOMS):
-        return True
-    if len(_CONTROL.findall(head)) <= len(head) * 0.02:
-        return True
-    zeros = (head[0::2].count(0), head[1::2].count(0))
-    if min(zeros) > max(zeros) * 0.05:
-        return False
-    rest = head[0::2] if zeros[1] > zeros[0] else head[1::2]
-    if max(zeros) > len(head) // 2 * 0.2:
-        return len(_CONTROL.findall(rest)) <= len(rest) * 0.02
-    text = head[: len(head) // 2 * 2].decode("utf-16-le" if zeros[1] > zeros[0] else "utf-16-be", "replace")
-    return sum(map(str.isprintable, text)) + text.count("\n") + text.count("\r") > len(text) * 0.95
+    return (
+        head.startswith(_WIDE_BOMS)
+        or len(_CONTROL.findall(head)) <= len(head) * 0.02
+        or bool(guess_utf16(head))
+    )
 
 
 def _text_kind(head: bytes, promised: Extension | None, extension: str) -> DocumentKind:

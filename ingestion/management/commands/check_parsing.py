@@ -41,7 +41,9 @@ class Command(BaseCommand):
         facts = check(record, outcome)
         missing = [fact for fact in facts if not fact.holds]
         if missing:
-            self.stdout.write(f"{record['file']}: {len(facts) - len(missing)} of {len(facts)} ({_said(outcome)})")
+            self.stdout.write(
+                f"{record['file']}: {len(facts) - len(missing)} of {len(facts)} ({_said(outcome)})"
+            )
             for fact in missing:
                 self.stdout.write(f"  missing {fact.key}: {fact.expected}")
         return {
