@@ -45,6 +45,7 @@ class Lease:
     version_id: int
     fence: int
     stage: str
+    failures: int = 0
 
 
 def open_jobs(stage: str) -> Any:
@@ -98,7 +99,9 @@ def _hand_out(job: IngestJob, stage: str) -> Lease:
     job.started_at = job.started_at or now
     job.deadline = now + STAGE_LIMIT[IngestJob.Stage(stage)]
     job.save()
-    return Lease(job_id=job.pk, version_id=job.version_id, fence=job.fence, stage=stage)
+    return Lease(
+        job_id=job.pk, version_id=job.version_id, fence=job.fence, stage=stage, failures=job.failures
+    )
 
 
 def held(lease: Lease) -> Any:
@@ -155,6 +158,7 @@ def release(lease: Lease, *, failed: bool) -> None:
         state=IngestJob.State.QUEUED,
         failures=F("failures") + (1 if failed else 0),
         lease_until=None,
+        deadline=None,
         rung_at=pause - BELL_AGAIN,
     )
 

@@ -37,7 +37,7 @@ from ingestion.models import (
     VersionState,
 )
 from ingestion.parsing.elements import ParsedDocument
-from ingestion.parsing.errors import Rejected
+from ingestion.parsing.errors import DOUBTFUL_CODES, Rejected
 from ingestion.parsing.sandbox import parse_file
 
 log = logging.getLogger(__name__)
@@ -50,7 +50,11 @@ def read(lease: Lease, counter: TokenCounter) -> None:
     version = DocumentVersion.objects.select_related("document").get(pk=lease.version_id)
     ledger.note(lease, state=VersionState.PARSING, unit="pages")
     try:
-        parsed = parse_file(blobs.path_of(version.blob), file_name=version.file_name)
+        parsed = parse_file(
+            blobs.path_of(version.blob),
+            file_name=version.file_name,
+            watch=lambda done, total: ledger.note(lease, done=done, total=total, unit="pages"),
+        )
         ledger.note(
             lease,
             state=VersionState.CHUNKING,
@@ -63,7 +67,11 @@ def read(lease: Lease, counter: TokenCounter) -> None:
         if not chunked.chunks:
             raise Rejected("no_text")
     except Rejected as refusal:
-        ledger.end_lease(lease, IngestJob.State.FAILED, VersionState.REJECTED, refusal.code, **refusal.params)
+        doubtful = refusal.code in DOUBTFUL_CODES
+        if doubtful and lease.failures + 1 < ledger.MAX_FAILURES:
+            raise  # perhaps the machine's fault: counted, and tried again
+        state = VersionState.QUARANTINED if doubtful else VersionState.REJECTED
+        ledger.end_lease(lease, IngestJob.State.FAILED, state, refusal.code, **refusal.params)
         return
     _store_draft(lease, version, parsed, chunked, title)
 

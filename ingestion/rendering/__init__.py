@@ -1,0 +1,1 @@
+"""Page images of PDFs, drawn in a child process with limits and kept on disk."""

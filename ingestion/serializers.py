@@ -1,0 +1,201 @@
+"""The JSON of collections, documents, versions, chunks and jobs, as API.md gives it."""
+
+import json
+from typing import Any
+
+from accounts.grants import render_grants
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from ingestion.models import Chunk, Collection, Document, DocumentVersion, IngestJob
+from ingestion.reasons import reason_text
+from ingestion.values import Attributes
+
+
+class JsonText(serializers.JSONField):
+    """An object given as JSON, or in a form as its text."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if isinstance(data, str):
+            try:
+                data = json.loads(data or "{}")
+            except ValueError:
+                raise serializers.ValidationError(_("Must be valid JSON.")) from None
+        if not isinstance(data, dict):
+            raise serializers.ValidationError(_("Must be an object of names and values."))
+        return data
+
+
+class Tags(serializers.ListField):
+    """A list of words; in a form also one comma-separated text."""
+
+    child = serializers.CharField(max_length=100)
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        if isinstance(data, str):
+            data = [data]
+        if len(data) == 1 and isinstance(data[0], str):
+            data = [part.strip() for part in data[0].split(",") if part.strip()]
+        return super().to_internal_value(data)  # type: ignore[no-any-return]
+
+
+class CollectionInput(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=200)
+    description = serializers.CharField(max_length=5000, required=False, allow_blank=True)
+    language = serializers.ChoiceField(["", "zh", "en"], required=False)
+
+
+class ScopeOutput(serializers.Serializer[Any]):
+    grants = serializers.ListField(child=serializers.DictField())
+
+
+class CollectionOutput(serializers.Serializer[Collection]):
+    id = serializers.CharField(source="uid")
+    name = serializers.CharField()
+    description = serializers.CharField()
+    language = serializers.CharField()
+    document_count = serializers.IntegerField()
+    chunk_count = serializers.IntegerField()
+    scope = serializers.SerializerMethodField()
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+    @extend_schema_field(ScopeOutput)
+    def get_scope(self, collection: Collection) -> dict[str, Any]:
+        """Who else may see it is told to those who manage it."""
+        manages = collection.scope_id in self.context.get("managed_scopes", ())
+        return {"grants": render_grants(collection.scope)} if manages else {}
+
+
+class AttributesInput(serializers.Serializer[Any]):
+    title = serializers.CharField(max_length=500, required=False)
+    doc_type = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    department = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    security_level = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    tags = Tags(required=False)
+    metadata = JsonText(required=False)
+
+    def attributes(self) -> Attributes:
+        data = self.validated_data
+        names = ("title", "doc_type", "department", "security_level", "metadata")
+        tags = tuple(data["tags"]) if "tags" in data else None
+        return Attributes(tags=tags, **{name: data[name] for name in names if name in data})
+
+
+class UploadInput(AttributesInput):
+    file = serializers.FileField(allow_empty_file=True, max_length=None)
+    collection = serializers.CharField()
+    source_uri = serializers.CharField(max_length=2000, required=False, allow_blank=True)
+    modified_at = serializers.DateTimeField(required=False)
+
+
+class DocumentPatch(AttributesInput):
+    collection = serializers.CharField(required=False, help_text=_("Moves the document."))
+
+
+class VersionInForce(serializers.Serializer[DocumentVersion]):
+    number = serializers.IntegerField()
+    state = serializers.CharField()
+    file_name = serializers.CharField()
+    size_bytes = serializers.IntegerField()
+    media_type = serializers.CharField()
+    quality = serializers.DictField()
+    pages = serializers.IntegerField(source="page_count")
+    chunks = serializers.IntegerField(source="chunk_count")
+    language = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    published_at = serializers.DateTimeField()
+
+
+class VersionOutput(VersionInForce):
+    reason = serializers.SerializerMethodField()
+    job = serializers.SerializerMethodField()
+
+    def get_reason(self, version: DocumentVersion) -> str:
+        return reason_text(version)
+
+    def get_job(self, version: DocumentVersion) -> str | None:
+        job = getattr(version, "job", None)
+        return str(job.uid) if job else None
+
+
+class LatestVersion(serializers.Serializer[DocumentVersion]):
+    number = serializers.IntegerField()
+    state = serializers.CharField()
+    reason = serializers.SerializerMethodField()
+    job = serializers.SerializerMethodField()
+
+    get_reason = VersionOutput.get_reason
+    get_job = VersionOutput.get_job
+
+
+class OwnerOutput(serializers.Serializer[Any]):
+    id = serializers.CharField(source="pk")
+    name = serializers.CharField(source="__str__")
+
+
+class DocumentOutput(serializers.Serializer[Document]):
+    id = serializers.CharField(source="uid")
+    title = serializers.CharField()
+    collection = serializers.SerializerMethodField()
+    state = serializers.CharField()
+    owner = OwnerOutput(allow_null=True)
+    doc_type = serializers.CharField()
+    department = serializers.CharField()
+    security_level = serializers.CharField()
+    tags = serializers.ListField(child=serializers.CharField())
+    metadata = serializers.DictField()
+    language = serializers.CharField()
+    source_uri = serializers.CharField()
+    modified_at = serializers.DateTimeField(source="source_modified_at")
+    version = VersionInForce(source="active_version", allow_null=True)
+    latest_version = LatestVersion(allow_null=True)
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+
+    def get_collection(self, document: Document) -> str:
+        return str(document.collection.uid)
+
+
+class UploadOutput(serializers.Serializer[Any]):
+    id = serializers.CharField(source="document.uid")
+    version = serializers.IntegerField(source="version.number")
+    job = serializers.CharField(source="job.uid")
+    state = serializers.CharField(source="version.state")
+
+
+class ChunkOutput(serializers.Serializer[Chunk]):
+    id = serializers.CharField(source="pk")
+    order = serializers.IntegerField()
+    kind = serializers.CharField()
+    text = serializers.CharField()
+    heading_path = serializers.ListField(child=serializers.CharField())
+    page = serializers.IntegerField()
+    boxes = serializers.ListField(child=serializers.DictField())
+    token_count = serializers.IntegerField()
+    language = serializers.CharField()
+
+
+class ProgressOutput(serializers.Serializer[Any]):
+    done = serializers.IntegerField(source="progress_done")
+    total = serializers.IntegerField(source="progress_total")
+    unit = serializers.CharField(source="progress_unit")
+
+
+class JobOutput(serializers.Serializer[IngestJob]):
+    id = serializers.CharField(source="uid")
+    document = serializers.CharField(source="version.document.uid")
+    version = serializers.IntegerField(source="version.number")
+    state = serializers.CharField()
+    stage = serializers.CharField(source="version.state")
+    progress = ProgressOutput(source="*")
+    attempt = serializers.SerializerMethodField()
+    reason = serializers.SerializerMethodField()
+    deadline = serializers.DateTimeField()
+
+    def get_attempt(self, job: IngestJob) -> int:
+        return job.failures + 1
+
+    def get_reason(self, job: IngestJob) -> str:
+        return reason_text(job.version)
