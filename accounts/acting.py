@@ -16,5 +16,7 @@ def acting_principal(email: str | None) -> Principal:
         return principal_of(user)
     user = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
     if user is None:
-        raise CommandError("there is no administrator yet: open the one-time link of `make run` first, or use --as")
+        raise CommandError(
+            "there is no administrator yet: open the one-time link of `make run` first, or use --as"
+        )
     return principal_of(user)

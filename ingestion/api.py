@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from accounts.grants import GrantsOutput, parse_grants, render_grants
+from accounts.serializers import GrantsOutput, parse_grants, render_grants
 from django.db.models import Model, QuerySet
 from django.http import FileResponse, HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema

@@ -2,11 +2,10 @@
 
 import logging
 
-from accounts.services import GrantRequest, replace_grants
 from django.conf import settings
 from django.db import transaction
 
-from accounts.models import BuiltinGroup
+from accounts.services import GrantRequest, replace_grants
 from accounts.values import Permission, SystemActor
 from ingestion import services
 from ingestion.blobs import store
@@ -53,9 +52,8 @@ def add_samples() -> None:
 
 def _add_collection(sample: SampleCollection) -> Collection:
     collection = services.create_collection(actor=ACTOR, name=sample.name, description=sample.description)
-    roles = {builtin.role: builtin.group_id for builtin in BuiltinGroup.objects.all()}
-    grants = [GrantRequest(group_id=roles[BuiltinGroup.Role.ADMINISTRATORS], permission=Permission.MANAGE)]
+    grants = [GrantRequest(holder=Holder.group(administrators().pk), permission=Permission.MANAGE)]
     if not sample.restricted:
-        grants.append(GrantRequest(group_id=roles[BuiltinGroup.Role.ALL_STAFF], permission=Permission.VIEW))
+        grants.append(GrantRequest(holder=Holder.group(all_staff().pk), permission=Permission.VIEW))
     replace_grants(actor=ACTOR, scope=collection.scope, grants=grants, subject=collection)
     return collection

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from accounts.grants import render_grants
+from accounts.serializers import render_grants
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers

@@ -4,14 +4,14 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from accounts.services import GrantRequest, create_scope, replace_grants
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import AccessScope
 from accounts.permissions.visibility import require
-from accounts.values import Permission, Principal, SystemActor
+from accounts.services import create_scope, replace_grants
+from accounts.values import Actor, GrantRequest, Permission, Principal
 from ingestion import ledger
 from ingestion.indexing import tables
 from ingestion.models import (
@@ -47,9 +47,7 @@ class Upload:
 
 
 @transaction.atomic
-def create_collection(
-    *, actor: Principal | SystemActor, name: str, description: str = "", language: str = ""
-) -> Collection:
+def create_collection(*, actor: Actor, name: str, description: str = "", language: str = "") -> Collection:
     """A collection with an access scope of its own, which its creator manages by an ordinary grant."""
     collection = Collection.objects.create(
         name=_required(name, "name", 200),
@@ -103,7 +101,7 @@ def share_collection(*, actor: Principal, collection: Collection, grants: Sequen
 @transaction.atomic
 def upload_document(
     *,
-    actor: Principal | SystemActor,
+    actor: Actor,
     collection: Collection,
     file: SourceFile,
     attributes: Attributes | None = None,
@@ -139,9 +137,7 @@ def upload_document(
     return Upload(document=document, version=version, job=job, created=True)
 
 
-def _add_version(
-    document: Document, file: SourceFile, actor: Principal | SystemActor
-) -> tuple[DocumentVersion, IngestJob]:
+def _add_version(document: Document, file: SourceFile, actor: Actor) -> tuple[DocumentVersion, IngestJob]:
     """The next version with its job, and the bell for it. An unfinished older version gives way."""
     latest = document.latest_version
     if latest and latest.state in UNFINISHED:

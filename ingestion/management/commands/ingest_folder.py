@@ -31,8 +31,12 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("path", type=Path)
         parser.add_argument("--collection", required=True, help="name of the collection")
-        parser.add_argument("--wait", action="store_true", help="wait until each file has reached its end state")
-        parser.add_argument("--as", dest="email", help="account that uploads; default the first administrator")
+        parser.add_argument(
+            "--wait", action="store_true", help="wait until each file has reached its end state"
+        )
+        parser.add_argument(
+            "--as", dest="email", help="account that uploads; default the first administrator"
+        )
 
     def run(self, **options: Any) -> None:
         root: Path = options["path"]
@@ -66,9 +70,13 @@ class Command(ServiceCommand):
                 waiting.discard(version.pk)
                 last_end = time.monotonic()
                 failed += not selectors.in_force(version)
-                self.stdout.write(f"{version.state:<12} {uploads[version.pk]}  {reason_text(version)}".rstrip())
+                self.stdout.write(
+                    f"{version.state:<12} {uploads[version.pk]}  {reason_text(version)}".rstrip()
+                )
             if time.monotonic() - last_end > SILENT_FOR_S:
-                raise CommandError(f"no file ended for {SILENT_FOR_S:.0f} s; {len(waiting)} still wait. Are the workers running?")
+                raise CommandError(
+                    f"no file ended for {SILENT_FOR_S:.0f} s; {len(waiting)} still wait. Are the workers running?"
+                )
             time.sleep(LOOK_EVERY_S)
         self.stdout.write(f"{len(uploads) - failed} of {len(uploads)} files live")
         return failed
