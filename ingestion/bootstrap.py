@@ -5,8 +5,9 @@ import logging
 from django.conf import settings
 from django.db import transaction
 
-from accounts.services import GrantRequest, replace_grants
-from accounts.values import Permission, SystemActor
+from accounts.selectors import administrators, all_staff
+from accounts.services import replace_grants
+from accounts.values import GrantRequest, Holder, Permission, SystemActor
 from ingestion import services
 from ingestion.blobs import store
 from ingestion.embedding.registry import get_embedder
