@@ -78,7 +78,9 @@ def test_a_job_past_its_deadline_ends_with_that_reason(job):
     assert (job.state, job.version.reason_code) == (IngestJob.State.FAILED, "deadline")
 
 
-def test_reconcile_rings_again_for_a_job_whose_bell_was_lost(job, django_capture_on_commit_callbacks, monkeypatch):
+def test_reconcile_rings_again_for_a_job_whose_bell_was_lost(
+    job, django_capture_on_commit_callbacks, monkeypatch
+):
     rung: list[str] = []
     monkeypatch.setattr("kb_platform.jobs.current_app.send_task", lambda task, **_: rung.append(task))
     IngestJob.objects.filter(pk=job.pk).update(rung_at=timezone.now() - timedelta(minutes=5))

@@ -229,6 +229,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 10,
 }
 
+# Parts that apps add to the platform, by dotted name.
+DOCTOR_CHECKS = ["ingestion.diagnosis.examine"]
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
