@@ -1,1 +1,0 @@
-"""Text to vectors: `registry.get_embedder()` gives the process's embedder (see `protocol.Embedder`)."""

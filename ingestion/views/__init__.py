@@ -1,0 +1,1 @@
+"""Pages of collections and documents. A view parses, calls one selector or service, and renders."""
