@@ -1,5 +1,10 @@
-"""Routes of retrieval."""
+"""Pages of retrieval."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from retrieval.views import source
+
+urlpatterns = [
+    path("d/<str:uid>", source.source, name="source"),
+    path("d/<str:uid>/p/<int:page>", source.source, name="source_page"),
+]

@@ -1,0 +1,1 @@
+"""Pages of searching, asking and reading. A view parses, calls one pipeline or selector, and renders."""
