@@ -1,0 +1,1 @@
+"""Text to vectors: `registry.get_embedder()` gives the process's embedder (see `protocol.Embedder`)."""

@@ -1,5 +1,6 @@
 """Settings shared by every way of running."""
 
+import os
 import secrets
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,8 @@ DATABASES["default"].setdefault("OPTIONS", {}).update(CONNECTION_OPTIONS)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 BLOB_DIR = DATA_DIR / "blobs"
 MODEL_DIR = DATA_DIR / "models"
+EMBEDDER = environment.text("KB_EMBEDDER", "bundled")  # or the path of a sentence-transformers folder
+EMBEDDER_THREADS = environment.integer("KB_EMBEDDER_THREADS", min(4, os.cpu_count() or 1), low=1, high=256)
 
 VALKEY_URL = REDIS_URL or f"unix://{quote(str(paths.valkey_socket(DATA_DIR)))}"
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": VALKEY_URL}}
