@@ -9,7 +9,7 @@ from celery import shared_task
 from django.db import DatabaseError, OperationalError, connection
 
 from ingestion import blobs, ledger, pipeline
-from ingestion.embedding.registry import get_embedder, get_token_counter
+from ingestion.embedding.registry import get_embedder
 from ingestion.indexing import moves
 from ingestion.ledger import Lease, StaleLease
 from ingestion.models import DocumentVersion, IngestJob
@@ -25,7 +25,7 @@ def parse_version(version_id: int) -> None:
     """Read one version, if nobody else does and it still needs it."""
     for lease in ledger.claim(IngestJob.Stage.PARSE, version_id=version_id):
         with at_work([lease]):
-            pipeline.read(lease, get_token_counter())
+            pipeline.read(lease, get_embedder())
 
 
 @shared_task

@@ -1,5 +1,6 @@
 """The bundled embedder: multilingual-e5-small by onnxruntime in int8, centred by language."""
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,15 +33,34 @@ class OnnxE5:
     max_tokens = MAX_TOKENS
 
     def __init__(self, folder: Path, *, threads: int) -> None:
-        """folder: made by `conversion.ensure_converted`. Raises EmbedderUnavailable if it cannot be loaded."""
+        """folder: made by `conversion.ensure_converted`. Raises EmbedderUnavailable if it cannot be loaded.
+
+        The network is loaded by the first text that is embedded: processes that only count tokens go without.
+        """
+        self._folder, self._threads = folder, threads
+        self._loading = threading.Lock()
+        self._network: onnxruntime.InferenceSession | None = None
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-            self._session = onnxruntime.InferenceSession(
-                str(folder / NETWORK), _session_options(threads), providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # both libraries raise bare Exception for an unreadable file
-            raise EmbedderUnavailable(f"the model in {folder} cannot be loaded: {error}") from error
+        except Exception as error:  # the library raises bare Exception for an unreadable file
+            raise self._unreadable(error) from error
         self._centring = LanguageCentring.bundled()
+
+    def _unreadable(self, error: Exception) -> EmbedderUnavailable:
+        return EmbedderUnavailable(f"the model in {self._folder} cannot be loaded: {error}")
+
+    def _session(self) -> onnxruntime.InferenceSession:
+        with self._loading:
+            if self._network is None:
+                try:
+                    self._network = onnxruntime.InferenceSession(
+                        str(self._folder / NETWORK),
+                        _session_options(self._threads),
+                        providers=["CPUExecutionProvider"],
+                    )
+                except Exception as error:  # as above
+                    raise self._unreadable(error) from error
+            return self._network
 
     @property
     def fingerprint(self) -> str:
@@ -79,12 +99,13 @@ class OnnxE5:
     def _embed(self, prefix: str, texts: list[str]) -> Vectors:
         """Unit vectors (n, dimension) of the model itself; batches of like length waste little on padding."""
         tokens = [_truncated(ids) for ids in self._tokenize(prefix, texts)]
+        session = self._session()
         by_length = sorted(range(len(tokens)), key=lambda index: len(tokens[index]))
         vectors = np.empty((len(tokens), DIMENSION), dtype=np.float32)
         for start in range(0, len(tokens), BATCH):
             batch = by_length[start : start + BATCH]
             ids, mask = _padded([tokens[index] for index in batch])
-            (vectors[batch],) = self._session.run(None, {"input_ids": ids, "attention_mask": mask})
+            (vectors[batch],) = session.run(None, {"input_ids": ids, "attention_mask": mask})
         return vectors
 
 
