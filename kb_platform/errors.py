@@ -11,10 +11,15 @@ KnowledgeBaseError
     └── TransientError       marks what a background task may retry
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
-from django_stubs_ext import StrOrPromise
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 class KnowledgeBaseError(Exception):
