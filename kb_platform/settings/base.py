@@ -214,6 +214,19 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
+# --- retrieval --------------------------------------------------------------------------------------------
+
+CANDIDATE_POOL = 100  # chunks each channel hands to fusion, whatever the page asked for
+LEXICAL_COMMON_SHARE = 0.05  # terms in more of the chunks score, but do not match beside rarer ones
+DENSE_EXACT_ROWS = 5_000  # an exact scan takes about 2.4 µs a row
+DENSE_EXACT_SHARE, DENSE_EXACT_MAX_ROWS = 0.03, 20_000
+HNSW_EF_SEARCH = 200
+QUERY_EMBEDDING_TIMEOUT_S = 5.0  # later than this the search goes on without the dense channel
+TRACE_DAYS = 30
+# On the scale of the bundled model; another embedder may need others.
+EVIDENCE_COSINE, EVIDENCE_COSINE_OTHER_LANGUAGE = 0.87, 0.78
+EVIDENCE_COVERAGE, EVIDENCE_COVERAGE_WITH_MISSING_CODE = 0.3, 0.6
+
 # --- jobs -------------------------------------------------------------------------------------------------
 
 CELERY_BROKER_URL = REDIS_URL or f"redis+socket://{paths.valkey_socket(DATA_DIR)}"

@@ -1,0 +1,124 @@
+"""The lexical channel: exact BM25 over what the reader may see.
+
+Document frequencies are summed over the visible scopes, so scores tell nothing of hidden documents. The stored side
+and the formula live in `ingestion.indexing.bm25`; the inner product with the question's idf vector is the score.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db.backends.utils import CursorWrapper
+
+from ingestion.indexing.bm25 import idf, sparse_text
+from retrieval.reach import Reach
+from retrieval.values import Hit
+
+MAX_TERMS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermStatistics:
+    """Counts over the visible scopes. `all_chunks` is the size of the whole generation, for choosing plans only."""
+
+    chunk_count: int
+    all_chunks: int
+    frequencies: Mapping[str, int]
+
+    def idf(self) -> dict[str, float]:
+        """Weight of every term of the question; a term that occurs nowhere has the largest."""
+        return {term: idf(self.chunk_count, count) for term, count in self.frequencies.items()}
+
+
+def read_statistics(
+    cursor: CursorWrapper, generation: int, scopes: Sequence[int], terms: Sequence[str]
+) -> TermStatistics:
+    """Chunk counts and document frequencies of `terms` (0 where a term is unknown) over `scopes`."""
+    cursor.execute(
+        "select coalesce(sum(chunk_count) filter (where scope_id = any(%s::int[])), 0)::bigint, "
+        "coalesce(sum(chunk_count), 0)::bigint from ingestion_scopestatistic where generation = %s",
+        [list(scopes), generation],
+    )
+    visible, everything = cursor.fetchone()
+    frequencies = dict.fromkeys(terms, 0)
+    if terms:
+        cursor.execute(
+            "select term, sum(chunk_count)::bigint from ingestion_termstatistic "
+            "where generation = %s and scope_id = any(%s::int[]) and term = any(%s::text[]) group by term",
+            [generation, list(scopes), list(terms)],
+        )
+        frequencies |= {term: max(count, 0) for term, count in cursor.fetchall()}
+    return TermStatistics(chunk_count=visible, all_chunks=everything, frequencies=frequencies)
+
+
+def matching_terms(statistics: TermStatistics) -> tuple[list[str], list[str]]:
+    """(terms a chunk must hold one of, all terms that occur), rarest first.
+
+    Terms in more than KB_LEXICAL_COMMON_SHARE of the chunks only score when a rarer one is there to match.
+    """
+    occurring = sorted(
+        (term for term, count in statistics.frequencies.items() if count),
+        key=lambda term: (statistics.frequencies[term], term),
+    )[:MAX_TERMS]
+    common_from = settings.LEXICAL_COMMON_SHARE * statistics.chunk_count
+    rare = [term for term in occurring if statistics.frequencies[term] <= common_from]
+    return rare or occurring, occurring
+
+
+def search_lexical(
+    cursor: CursorWrapper, generation: int, statistics: TermStatistics, reach: Reach, limit: int
+) -> list[Hit]:
+    """The `limit` best chunks by BM25, best first, equal scores by chunk id.
+
+    When the rare terms alone match fewer than `limit` chunks, any term of the question may match.
+    """
+    narrow, every = matching_terms(statistics)
+    if not every or reach.is_empty:
+        return []
+    weights = statistics.idf()
+    question = sparse_text({term: weights[term] for term in every})
+    hits = _run(cursor, generation, (question, any_of(narrow), limit), reach)
+    if len(hits) < limit and len(narrow) < len(every):
+        hits = _run(cursor, generation, (question, any_of(every), limit), reach)
+    return hits
+
+
+def _run(
+    cursor: CursorWrapper, generation: int, asked: tuple[str, str, int], reach: Reach
+) -> list[Hit]:
+    question, match, limit = asked
+    condition, parameters = reach.condition()
+    cursor.execute(
+        f"select chunk_id, bm25 <#> %s::sparsevec as distance from lexical_g{generation:d} "  # noqa: S608
+        f"where terms @@ %s::tsquery and {condition} order by distance, chunk_id limit %s",
+        [question, match, *parameters, limit],
+    )
+    return [Hit(chunk_id=chunk_id, score=-distance) for chunk_id, distance in cursor.fetchall()]
+
+
+def find_terms(
+    cursor: CursorWrapper, generation: int, chunk_ids: Sequence[int], terms: Sequence[str]
+) -> dict[int, tuple[str, ...]]:
+    """Which of `terms` each chunk holds, in the order of `terms`; a chunk that is no longer indexed is left out."""
+    if not chunk_ids:
+        return {}
+    if not terms:
+        return dict.fromkeys(chunk_ids, ())
+    cursor.execute(
+        "select chunk_id, array(select q.place from unnest(%s::text[]::tsquery[]) with ordinality as q(term, place) "
+        f"where terms @@ q.term order by q.place) from lexical_g{generation:d} where chunk_id = any(%s::bigint[])",  # noqa: S608
+        [[quoted(term) for term in terms], list(chunk_ids)],
+    )
+    return {
+        chunk_id: tuple(terms[place - 1] for place in places) for chunk_id, places in cursor.fetchall()
+    }
+
+
+def any_of(terms: Sequence[str]) -> str:
+    """A tsquery that matches any of our own tokens. User text never reaches a query parser."""
+    return " | ".join(map(quoted, terms))
+
+
+def quoted(term: str) -> str:
+    """One token as a lexeme of a tsquery."""
+    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"

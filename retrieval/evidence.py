@@ -1,0 +1,63 @@
+"""The evidence verdict: do the best passages support an answer at all? Pure.
+
+It refuses only what is clearly foreign to the documents; a near miss looks like a hit from here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from retrieval.values import Evidence, EvidenceLevel
+
+CHINESE_SHARE = 0.15
+TOP_FOR_COVERAGE, TOP_FOR_CODES = 3, 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """What one passage offers. cosine: on the model's own scale, None without a vector; terms: those of the question
+    that it holds; is_same_language: whether it is written in the question's language."""
+
+    terms: frozenset[str]
+    cosine: float | None
+    is_same_language: bool
+
+
+def coverage(terms: frozenset[str], idf: Mapping[str, float]) -> float:
+    """Share of the question's idf mass that `terms` make up, 0..1. Terms that occur nowhere count as missing."""
+    mass = sum(idf.values())
+    return sum(weight for term, weight in idf.items() if term in terms) / mass if mass else 0.0
+
+
+def assess(best_first: Sequence[Support], idf: Mapping[str, float]) -> Evidence:
+    """The verdict over the first passages of a search. `idf`: weight of each distinct term of the question.
+
+    NONE: neither near by meaning nor by words, or nothing found. WEAK: a code or number of the question is in none of
+    the first passages, and few of its words are.
+    """
+    if not best_first:
+        return Evidence(level=EvidenceLevel.NONE, cosine=None, coverage=0.0)
+    cosines = [support.cosine for support in best_first if support.cosine is not None]
+    cosine = max(cosines, default=None)
+    covered = max(coverage(support.terms, idf) for support in best_first[:TOP_FOR_COVERAGE])
+    level = EvidenceLevel.ENOUGH
+    if _is_foreign(best_first[0], cosine, covered):
+        level = EvidenceLevel.NONE
+    elif covered < settings.EVIDENCE_COVERAGE_WITH_MISSING_CODE and _misses_a_code(best_first, idf):
+        level = EvidenceLevel.WEAK
+    return Evidence(level=level, cosine=cosine, coverage=covered)
+
+
+def _is_foreign(first: Support, cosine: float | None, covered: float) -> bool:
+    if cosine is None:
+        return covered < settings.EVIDENCE_COVERAGE
+    if first.is_same_language:
+        return cosine < settings.EVIDENCE_COSINE and covered < settings.EVIDENCE_COVERAGE
+    return cosine < settings.EVIDENCE_COSINE_OTHER_LANGUAGE
+
+
+def _misses_a_code(best_first: Sequence[Support], idf: Mapping[str, float]) -> bool:
+    codes = {term for term in idf if any(character.isdigit() for character in term)}
+    found = frozenset().union(*(support.terms for support in best_first[:TOP_FOR_CODES]))
+    return not codes <= found

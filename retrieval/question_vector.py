@@ -1,0 +1,56 @@
+"""The question's vector, made in a thread while the database works on the lexical part. No ORM in here."""
+
+import logging
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as LateError
+from dataclasses import dataclass
+
+import numpy as np
+from django.conf import settings
+from numpy.typing import NDArray
+
+from ingestion.embedding import get_embedder
+from ingestion.embedding.protocol import Embedder
+
+log = logging.getLogger(__name__)
+_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="question-vector")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionVector:
+    """vector: float32 (dimension,), L2 norm 1, made by `embedder` in `seconds`."""
+
+    vector: NDArray[np.float32]
+    embedder: Embedder
+    seconds: float
+
+
+class PendingVector:
+    """A question's vector that is on its way."""
+
+    def __init__(self, text: str) -> None:
+        self._future: Future[QuestionVector] = _threads.submit(_embed, text)
+
+    def wait(self, *, fingerprint: str) -> QuestionVector | None:
+        """The vector, or None if it is late, failed, or not comparable with an index of that fingerprint."""
+        try:
+            made = self._future.result(timeout=settings.QUERY_EMBEDDING_TIMEOUT_S)
+        except LateError:
+            self._future.cancel()
+            log.warning("the embedder did not answer in time")
+            return None
+        except Exception as error:  # a model may fail in any way; the lexical channel must go on
+            log.warning("the embedder failed", extra={"cause": repr(error)})
+            return None
+        if made.embedder.fingerprint != fingerprint:
+            log.warning("the embedder is not the one of the index")
+            return None
+        return made
+
+
+def _embed(text: str) -> QuestionVector:
+    begun = time.perf_counter()
+    embedder = get_embedder()
+    vector = embedder.embed_query(text)
+    return QuestionVector(vector=vector, embedder=embedder, seconds=time.perf_counter() - begun)

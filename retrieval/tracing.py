@@ -1,0 +1,114 @@
+"""How each search went: timings while it runs, one stored row when it is done, and who may look at it later."""
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import DatabaseError, connection, transaction
+
+from accounts.permissions.visibility import visible_scopes
+from accounts.values import Principal
+from ingestion.models import Chunk
+from kb_platform.errors import NotFound
+from retrieval.models import SearchTrace
+from retrieval.values import Candidate, SearchRequest
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Timings:
+    """Milliseconds by step of one search."""
+
+    started: float = field(default_factory=time.perf_counter)
+    steps: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def measure(self, step: str) -> Iterator[None]:
+        begun = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.note(step, time.perf_counter() - begun)
+
+    def note(self, step: str, seconds: float) -> None:
+        """Add to a step; a step that is repeated adds up."""
+        self.steps[step] = round(self.steps.get(step, 0.0) + seconds * 1000, 2)
+
+    def finish(self) -> dict[str, float]:
+        """All steps, and `total` since the beginning."""
+        return {**self.steps, "total": round((time.perf_counter() - self.started) * 1000, 2)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a trace keeps of a search beside its request: numbers and ids, no text of any document."""
+
+    trace_id: str
+    generation: int
+    candidates: tuple[Candidate, ...]
+    degraded: tuple[str, ...]
+    timings_ms: dict[str, float]
+
+
+def store_trace(request: SearchRequest, outcome: Outcome, *, principal: Principal) -> None:
+    """Write the row. A failure is logged and never reaches the reader."""
+    try:
+        with transaction.atomic():
+            with connection.cursor() as cursor:  # losing the last traces in a crash is fine, waiting for the disk is not
+                cursor.execute("set local synchronous_commit = off")
+            SearchTrace.objects.create(
+                trace_id=outcome.trace_id,
+                user_id=principal.user_id,
+                query=request.text,
+                mode=request.mode.value,
+                filters=request.filters.as_json(),
+                generation=outcome.generation,
+                degraded=list(outcome.degraded),
+                timings_ms=outcome.timings_ms,
+                candidates=[_as_json(candidate) for candidate in outcome.candidates],
+            )
+    except DatabaseError as error:
+        log.warning("a search trace could not be stored", extra={"cause": str(error)})
+
+
+def _as_json(candidate: Candidate) -> dict[str, Any]:
+    channels = {name: [hit.rank, round(hit.score, 6)] for name, hit in candidate.channels.items()}
+    return {"chunk": candidate.chunk_id, "score": round(candidate.score, 8), **channels}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTrace:
+    """A trace as one reader may see it: candidates that are hidden from them are left out."""
+
+    trace: SearchTrace
+    candidates: tuple[dict[str, Any], ...]
+
+
+def visible_trace(principal: Principal, trace_id: str) -> ShownTrace:
+    """One's own trace, or anyone's for an administrator. Raises NotFound for all others."""
+    traces = SearchTrace.objects.filter(trace_id=trace_id)
+    if not principal.is_administrator:
+        traces = traces.filter(user_id=principal.user_id)
+    trace = traces.select_related("user").first()
+    if trace is None:
+        raise NotFound()
+    return ShownTrace(trace=trace, candidates=_visible_candidates(trace.candidates, visible_scopes(principal)))
+
+
+def _visible_candidates(
+    candidates: Sequence[dict[str, Any]], scopes: Sequence[int]
+) -> tuple[dict[str, Any], ...]:
+    visible = set(
+        Chunk.objects.filter(
+            id__in=[candidate["chunk"] for candidate in candidates], document__scope_id__in=scopes
+        ).values_list("id", flat=True)
+    )
+    return tuple(
+        {**candidate, "rank": rank}
+        for rank, candidate in enumerate(candidates, start=1)
+        if candidate["chunk"] in visible
+    )

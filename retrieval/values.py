@@ -1,0 +1,161 @@
+"""What travels through a search: the request, candidates, passages, the result. Frozen values, no ORM.
+
+Texts are cleaned and limits are checked when a value is made, so that every door (API, page, command) behaves alike.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from kb_platform.errors import InvalidInput
+from retrieval.filters import Filters
+
+MAX_QUERY_CHARACTERS = 2_000
+MAX_TOP_K = 100
+MAX_OFFSET = 1_000
+_UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+class Mode(StrEnum):
+    """Which channels a search may use."""
+
+    HYBRID = "hybrid"
+    DENSE = "dense"
+    LEXICAL = "lexical"
+
+    def uses(self, channel: str) -> bool:
+        return self is Mode.HYBRID or self.value == channel
+
+
+def clean_question(text: str, *, field_name: str = "query") -> str:
+    """The text without characters that no database keeps (NUL, controls, lone surrogates), stripped.
+
+    Raises InvalidInput, naming `field_name`, if nothing is left or more than MAX_QUERY_CHARACTERS are.
+    """
+    cleaned = _UNSTORABLE.sub("", text).strip()
+    if not cleaned:
+        raise InvalidInput(
+            fields={field_name: _("Type a question, or some words to search for.")}, code="empty_query"
+        )
+    if len(cleaned) > MAX_QUERY_CHARACTERS:
+        sentence = _("A question may have up to %(limit)d characters; this one has %(length)d.") % {
+            "limit": MAX_QUERY_CHARACTERS,
+            "length": len(cleaned),
+        }
+        raise InvalidInput(sentence, fields={field_name: sentence}, code="query_too_long")
+    return cleaned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """One question to the index. `top_k` and `offset` cut a page out of a pool that does not depend on them."""
+
+    text: str
+    filters: Filters = field(default_factory=Filters)
+    mode: Mode = Mode.HYBRID
+    top_k: int = 10
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", clean_question(self.text))
+        for name, low, high in (("top_k", 1, MAX_TOP_K), ("offset", 0, MAX_OFFSET)):
+            if not low <= getattr(self, name) <= high:
+                raise InvalidInput(
+                    fields={name: _("Give a whole number from %(low)d to %(high)d.") % {"low": low, "high": high}}
+                )
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there is anything to look for: a question of emoji or punctuation has no answer."""
+        return any(character.isalnum() for character in self.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A chunk found by one channel. The score's scale is the channel's own (BM25, cosine); higher is better."""
+
+    chunk_id: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelHit:
+    """Where a channel ranked a chunk, from 1, and by what score."""
+
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A chunk after fusion: ids and numbers only. `channels` holds a hit for each channel that found it."""
+
+    chunk_id: int
+    score: float
+    channels: Mapping[str, ChannelHit]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A chunk that the reader may read, with all that showing, citing and answering from it need.
+
+    `terms` are the question's tokens found in it; `boxes` are `PageBox` values as JSON objects.
+    """
+
+    chunk_id: int
+    document_id: int
+    document_uid: str
+    version_id: int
+    version_number: int
+    title: str
+    collection_uid: str
+    collection_name: str
+    text: str
+    embedding_text: str
+    kind: str
+    language: str
+    heading_path: tuple[str, ...]
+    page: int | None
+    boxes: tuple[Mapping[str, Any], ...]
+    first_element: int
+    last_element: int
+    score: float
+    channels: Mapping[str, ChannelHit]
+    terms: tuple[str, ...] = ()
+
+
+class EvidenceLevel(StrEnum):
+    """How far the best passages support an answer at all."""
+
+    ENOUGH = "enough"
+    WEAK = "weak"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The verdict with its two measures: the best cosine on the model's own scale (None without vectors), and the
+    largest share of the question's idf mass that one of the first passages holds, 0..1."""
+
+    level: EvidenceLevel
+    cosine: float | None
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """One page of passages, best first. `degraded` names the channels that were asked for and did not work."""
+
+    passages: tuple[Passage, ...]
+    evidence: Evidence
+    degraded: tuple[str, ...] = ()
+    total_estimate: int = 0
+    trace_id: str = ""
+    timings_ms: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    idf: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
