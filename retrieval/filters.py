@@ -51,7 +51,9 @@ class Filters:
         return stated | {METADATA_PREFIX + key: list(values) for key, values in self.metadata}
 
 
-def parse_filters(conditions: Mapping[str, Any] | None, *, collections: Sequence[str] | None = None) -> Filters:
+def parse_filters(
+    conditions: Mapping[str, Any] | None, *, collections: Sequence[str] | None = None
+) -> Filters:
     """Filters from JSON values. Raises InvalidInput that names each condition it cannot use."""
     wrong: dict[str, str] = {}
     parsed: dict[str, Any] = {}
@@ -106,7 +108,11 @@ def _words(value: Any) -> tuple[str, ...]:
 
 def _scalars(value: Any) -> tuple[Any, ...]:
     values = value if isinstance(value, list | tuple) else [value]
-    if not values or len(values) > MAX_VALUES or not all(isinstance(item, str | int | float) for item in values):
+    if (
+        not values
+        or len(values) > MAX_VALUES
+        or not all(isinstance(item, str | int | float) for item in values)
+    ):
         raise ValueError(_("Give a text, a number, true or false, or a list of them."))
     return tuple(_storable(item) if isinstance(item, str) else item for item in values)
 

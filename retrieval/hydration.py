@@ -112,7 +112,7 @@ def _read_rows(chunk_ids: list[int], scopes: Sequence[int], generation: int) -> 
         "id", "document_id", "version_id", "text", "embedding_text", "kind", "language", "heading_path", "page",
         "boxes", "first_element", "last_element", **_FIELDS,
     )  # fmt: skip
-    return {row["id"]: row for row in rows}
+    return {row["id"]: dict(row) for row in rows}
 
 
 def _passage(row: dict[str, Any], candidate: Candidate, terms: tuple[str, ...]) -> Passage:

@@ -161,9 +161,7 @@ def _dense(
 ) -> list[Hit]:
     reachable = statistics.chunk_count if reach.filtered_chunks is None else reach.filtered_chunks
     plan = choose_plan(reachable=reachable, everything=statistics.all_chunks)
-    return search_dense(
-        cursor, generation, vector.vector, reach, plan=plan, limit=settings.CANDIDATE_POOL
-    )
+    return search_dense(cursor, generation, vector.vector, reach, plan=plan, limit=settings.CANDIDATE_POOL)
 
 
 def _raw_cosines(question: str, vector: QuestionVector | None, page: HydratedPage) -> dict[int, float]:
@@ -176,7 +174,9 @@ def _raw_cosines(question: str, vector: QuestionVector | None, page: HydratedPag
         [passage.embedding_text for passage, _stored in known],
         np.stack([stored for _passage, stored in known]),
     )
-    return {passage.chunk_id: float(cosine) for (passage, _stored), cosine in zip(known, cosines, strict=True)}
+    return {
+        passage.chunk_id: float(cosine) for (passage, _stored), cosine in zip(known, cosines, strict=True)
+    }
 
 
 @contextmanager

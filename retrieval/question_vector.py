@@ -10,8 +10,8 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
-from ingestion.embedding import get_embedder
 from ingestion.embedding.protocol import Embedder
+from ingestion.embedding.registry import get_embedder
 
 log = logging.getLogger(__name__)
 _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="question-vector")

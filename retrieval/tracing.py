@@ -58,7 +58,9 @@ def store_trace(request: SearchRequest, outcome: Outcome, *, principal: Principa
     """Write the row. A failure is logged and never reaches the reader."""
     try:
         with transaction.atomic():
-            with connection.cursor() as cursor:  # losing the last traces in a crash is fine, waiting for the disk is not
+            with (
+                connection.cursor() as cursor
+            ):  # losing the last traces in a crash is fine, waiting for the disk is not
                 cursor.execute("set local synchronous_commit = off")
             SearchTrace.objects.create(
                 trace_id=outcome.trace_id,
@@ -96,7 +98,9 @@ def visible_trace(principal: Principal, trace_id: str) -> ShownTrace:
     trace = traces.select_related("user").first()
     if trace is None:
         raise NotFound()
-    return ShownTrace(trace=trace, candidates=_visible_candidates(trace.candidates, visible_scopes(principal)))
+    return ShownTrace(
+        trace=trace, candidates=_visible_candidates(trace.candidates, visible_scopes(principal))
+    )
 
 
 def _visible_candidates(

@@ -66,7 +66,9 @@ class SearchRequest:
         for name, low, high in (("top_k", 1, MAX_TOP_K), ("offset", 0, MAX_OFFSET)):
             if not low <= getattr(self, name) <= high:
                 raise InvalidInput(
-                    fields={name: _("Give a whole number from %(low)d to %(high)d.") % {"low": low, "high": high}}
+                    fields={
+                        name: _("Give a whole number from %(low)d to %(high)d.") % {"low": low, "high": high}
+                    }
                 )
 
     @property
@@ -158,4 +160,3 @@ class SearchResult:
     trace_id: str = ""
     timings_ms: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     idf: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-

@@ -25,14 +25,19 @@ def choose_plan(*, reachable: int, everything: int) -> Plan:
     """reachable: chunks the search may touch; everything: chunks in the generation."""
     is_few = reachable <= settings.DENSE_EXACT_ROWS
     is_small_share = (
-        reachable <= settings.DENSE_EXACT_MAX_ROWS
-        and reachable < settings.DENSE_EXACT_SHARE * everything
+        reachable <= settings.DENSE_EXACT_MAX_ROWS and reachable < settings.DENSE_EXACT_SHARE * everything
     )
     return Plan.EXACT if is_few or is_small_share else Plan.HNSW
 
 
 def search_dense(
-    cursor: CursorWrapper, generation: int, vector: NDArray[np.float32], reach: Reach, *, plan: Plan, limit: int
+    cursor: CursorWrapper,
+    generation: int,
+    vector: NDArray[np.float32],
+    reach: Reach,
+    *,
+    plan: Plan,
+    limit: int,
 ) -> list[Hit]:
     """The `limit` nearest chunks by inner product (unit vectors: the cosine), best first, equal ones by chunk id.
 
@@ -47,10 +52,12 @@ def search_dense(
     return _exact(cursor, generation, vector_text(vector), reach, limit)
 
 
-def read_vectors(cursor: CursorWrapper, generation: int, chunk_ids: list[int]) -> dict[int, NDArray[np.float32]]:
+def read_vectors(
+    cursor: CursorWrapper, generation: int, chunk_ids: list[int]
+) -> dict[int, NDArray[np.float32]]:
     """The stored vectors, float32 (dimension,), of those chunks that are indexed."""
     cursor.execute(
-        f"select chunk_id, embedding::text from dense_g{generation:d} where chunk_id = any(%s::bigint[])",  # noqa: S608
+        f"select chunk_id, embedding::text from dense_g{generation:d} where chunk_id = any(%s::bigint[])",
         [chunk_ids],
     )
     return {
@@ -61,16 +68,14 @@ def read_vectors(cursor: CursorWrapper, generation: int, chunk_ids: list[int]) -
 def _exact(cursor: CursorWrapper, generation: int, vector: str, reach: Reach, limit: int) -> list[Hit]:
     condition, parameters = reach.condition()
     cursor.execute(
-        f"with visible as materialized (select chunk_id, embedding from dense_g{generation:d} where {condition}) "  # noqa: S608
+        f"with visible as materialized (select chunk_id, embedding from dense_g{generation:d} where {condition}) "
         "select chunk_id, embedding <#> %s::halfvec as distance from visible order by distance, chunk_id limit %s",
         [*parameters, vector, limit],
     )
     return _hits(cursor)
 
 
-def _approximate(
-    cursor: CursorWrapper, generation: int, vector: str, reach: Reach, limit: int
-) -> list[Hit]:
+def _approximate(cursor: CursorWrapper, generation: int, vector: str, reach: Reach, limit: int) -> list[Hit]:
     condition, parameters = reach.condition()
     cursor.execute(
         "select set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', %s, true)",
@@ -78,7 +83,7 @@ def _approximate(
     )
     # A relaxed scan is nearly ordered but claims to be; `+ 0` makes the planner sort for real.
     cursor.execute(
-        f"with found as materialized (select chunk_id, embedding <#> %s::halfvec as distance from dense_g{generation:d} "  # noqa: S608
+        f"with found as materialized (select chunk_id, embedding <#> %s::halfvec as distance from dense_g{generation:d} "
         f"where {condition} order by distance limit %s) "
         "select chunk_id, distance from found order by distance + 0, chunk_id",
         [vector, *parameters, limit],

@@ -83,13 +83,11 @@ def search_lexical(
     return hits
 
 
-def _run(
-    cursor: CursorWrapper, generation: int, asked: tuple[str, str, int], reach: Reach
-) -> list[Hit]:
+def _run(cursor: CursorWrapper, generation: int, asked: tuple[str, str, int], reach: Reach) -> list[Hit]:
     question, match, limit = asked
     condition, parameters = reach.condition()
     cursor.execute(
-        f"select chunk_id, bm25 <#> %s::sparsevec as distance from lexical_g{generation:d} "  # noqa: S608
+        f"select chunk_id, bm25 <#> %s::sparsevec as distance from lexical_g{generation:d} "
         f"where terms @@ %s::tsquery and {condition} order by distance, chunk_id limit %s",
         [question, match, *parameters, limit],
     )
@@ -106,12 +104,10 @@ def find_terms(
         return dict.fromkeys(chunk_ids, ())
     cursor.execute(
         "select chunk_id, array(select q.place from unnest(%s::text[]::tsquery[]) with ordinality as q(term, place) "
-        f"where terms @@ q.term order by q.place) from lexical_g{generation:d} where chunk_id = any(%s::bigint[])",  # noqa: S608
+        f"where terms @@ q.term order by q.place) from lexical_g{generation:d} where chunk_id = any(%s::bigint[])",
         [[quoted(term) for term in terms], list(chunk_ids)],
     )
-    return {
-        chunk_id: tuple(terms[place - 1] for place in places) for chunk_id, places in cursor.fetchall()
-    }
+    return {chunk_id: tuple(terms[place - 1] for place in places) for chunk_id, places in cursor.fetchall()}
 
 
 def any_of(terms: Sequence[str]) -> str:
