@@ -78,6 +78,7 @@ def search(
         trace_id=outcome.trace_id,
         timings_ms=outcome.timings_ms,
         idf=recalled.idf,
+        query_vector=recalled.vector.vector if recalled.vector else None,
     )
 
 

@@ -10,7 +10,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 from django.utils.translation import gettext as _
+from numpy.typing import NDArray
 
 from kb_platform.errors import InvalidInput
 from retrieval.filters import Filters
@@ -149,9 +151,13 @@ class Evidence:
     coverage: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SearchResult:
-    """One page of passages, best first. `degraded` names the channels that were asked for and did not work."""
+    """One page of passages, best first. `degraded` names the channels that were asked for and did not work.
+
+    total_estimate: candidates that the reader may read. idf: the weight of each distinct term of the question.
+    query_vector: float32 (dimension,), None when the question was not embedded.
+    """
 
     passages: tuple[Passage, ...]
     evidence: Evidence
@@ -160,3 +166,4 @@ class SearchResult:
     trace_id: str = ""
     timings_ms: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     idf: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    query_vector: NDArray[np.float32] | None = None

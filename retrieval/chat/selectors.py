@@ -1,0 +1,100 @@
+"""Reading conversations back. One's own only, and every source is checked again each time an answer is shown."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.db.models import Prefetch, QuerySet
+from django.utils.translation import gettext as _
+
+from accounts.permissions.visibility import visible_scopes
+from accounts.values import Principal
+from kb_platform.errors import NotFound
+from retrieval.chat.values import ShownCitation, ShownMessage
+from retrieval.models import Citation, Conversation, Feedback, Message
+
+
+def conversations_for(principal: Principal) -> QuerySet[Conversation]:
+    """The principal's own conversations, the latest first."""
+    return Conversation.objects.filter(user_id=principal.user_id)
+
+
+def get_conversation(principal: Principal, uid: str) -> Conversation:
+    """One's own conversation. Raises NotFound for all others."""
+    found = conversations_for(principal).filter(uid=_parsed(uid)).first()
+    if found is None:
+        raise NotFound()
+    return found
+
+
+def get_message(principal: Principal, uid: str) -> Message:
+    """A message of one's own conversation. Raises NotFound for all others."""
+    found = _with_sources(principal, Message.objects.filter(uid=_parsed(uid))).first()
+    if found is None or found.conversation.user_id != principal.user_id:
+        raise NotFound()
+    return found
+
+
+def messages_of(principal: Principal, conversation: Conversation) -> list[ShownMessage]:
+    """All messages of one's own conversation, oldest first, as they may be shown now."""
+    if conversation.user_id != principal.user_id:
+        raise NotFound()
+    scopes = frozenset(visible_scopes(principal))
+    return [
+        _shown(message, scopes) for message in _with_sources(principal, conversation.messages.order_by("id"))
+    ]
+
+
+def visible_message(principal: Principal, message: Message) -> ShownMessage:
+    """The message as it may be shown now: withdrawn when any cited document is gone or no longer open."""
+    return _shown(message, frozenset(visible_scopes(principal)))
+
+
+def _with_sources(principal: Principal, messages: QuerySet[Message]) -> QuerySet[Message]:
+    return messages.select_related("conversation").prefetch_related(
+        Prefetch("citations", Citation.objects.select_related("document", "version").order_by("n")),
+        Prefetch("feedback", Feedback.objects.filter(user_id=principal.user_id)),
+    )
+
+
+def _shown(message: Message, scopes: frozenset[int]) -> ShownMessage:
+    citations = list(message.citations.all())
+    withdrawn = any(
+        citation.document is None or citation.document.scope_id not in scopes for citation in citations
+    )
+    return ShownMessage(
+        uid=str(message.uid),
+        conversation_uid=str(message.conversation.uid),
+        question=message.question,
+        answer=_("It cited material that is no longer open to you.") if withdrawn else message.answer,
+        refused=message.refused,
+        grounded=message.grounded and not withdrawn,
+        withdrawn=withdrawn,
+        citations=() if withdrawn else tuple(_shown_citations(citations)),
+        degraded=tuple(message.degraded),
+        trace_id=message.trace_id,
+        created_at=message.created_at,
+        vote=next((feedback.vote for feedback in message.feedback.all()), ""),
+    )
+
+
+def _shown_citations(citations: Iterable[Citation]) -> Iterable[ShownCitation]:
+    for citation in citations:
+        if citation.document is not None:
+            yield ShownCitation(
+                n=citation.n,
+                document_uid=str(citation.document.uid),
+                title=citation.document.title,
+                version_number=citation.version.number if citation.version else None,
+                page=citation.page,
+                heading_path=tuple(citation.heading_path),
+                quote=citation.quote,
+                first_element=citation.first_element,
+                last_element=citation.last_element,
+            )
+
+
+def _parsed(uid: str) -> UUID:
+    try:
+        return UUID(uid)
+    except ValueError:
+        raise NotFound() from None

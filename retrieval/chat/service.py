@@ -1,0 +1,169 @@
+"""Ask a question: search, judge the evidence, answer or refuse, check access once more, store.
+
+The refusal has the same words whether nothing exists or nothing is open to the reader, and no passage goes with it.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from accounts.permissions.visibility import visible_scopes
+from accounts.values import Principal
+from ingestion.embedding.registry import get_embedder
+from ingestion.models import Document, Element
+from kb_platform.errors import InvalidInput
+from retrieval.chat.selectors import get_conversation, get_message, visible_message
+from retrieval.chat.values import ShownMessage
+from retrieval.filters import Filters
+from retrieval.generation.extractive import ExtractedAnswer, Question, extract_answer
+from retrieval.generation.statements import SourceElement, Statement, statements_of
+from retrieval.models import Citation, Conversation, Feedback, Message
+from retrieval.pipeline import search
+from retrieval.values import EvidenceLevel, Passage, SearchRequest, SearchResult, clean_question
+
+log = logging.getLogger(__name__)
+PASSAGES = 8
+TITLE_CHARACTERS = 80
+MAX_COMMENT = 2_000
+
+
+def answer(
+    question: str,
+    *,
+    principal: Principal,
+    conversation: str | None = None,
+    filters: Filters | None = None,
+) -> ShownMessage:
+    """Answer in a new conversation, or in one's own with the uid `conversation`, and store both sides.
+
+    Raises InvalidInput for a question that cannot be used, NotFound for a conversation that is not one's own.
+    """
+    text = clean_question(question, field_name="question")
+    current = get_conversation(principal, conversation) if conversation else None
+    request = SearchRequest(text=text, filters=filters or Filters(), top_k=PASSAGES)
+    found = search(request, principal=principal)
+    extracted = _extract(text, found) if found.evidence.level is not EvidenceLevel.NONE else None
+    with transaction.atomic():
+        if extracted and not _is_open(extracted, principal):
+            extracted = None
+        message = _store(text, found, extracted, principal=principal, conversation=current)
+    return visible_message(principal, get_message(principal, str(message.uid)))
+
+
+def give_feedback(
+    message: Message, *, principal: Principal, vote: str, reason: str = "", comment: str = ""
+) -> Feedback:
+    """Record or change one's vote on an answer of one's own conversation."""
+    if vote not in Feedback.Vote.values:
+        raise InvalidInput(fields={"vote": _("Say up or down.")})
+    feedback, _created = Feedback.objects.update_or_create(
+        message=message,
+        user_id=principal.user_id,
+        defaults={"vote": vote, "reason": reason[:50], "comment": comment[:MAX_COMMENT]},
+    )
+    return feedback
+
+
+def delete_conversation(conversation: Conversation, *, principal: Principal) -> None:
+    """Remove one's own conversation with its messages. Raises NotFound for all others."""
+    get_conversation(principal, str(conversation.uid)).delete()
+
+
+def _extract(text: str, found: SearchResult) -> ExtractedAnswer | None:
+    statements = _statements(found.passages)
+    plain = Question(text=text, idf=found.idf)
+    if found.query_vector is None:
+        return extract_answer(plain, found.passages, statements)
+    by_meaning = replace(plain, vector=found.query_vector, embed=get_embedder().embed_documents)
+    try:
+        return extract_answer(by_meaning, found.passages, statements)
+    except Exception as error:  # a model may fail in any way; words alone still choose sentences
+        log.warning("the embedder failed", extra={"cause": repr(error)})
+        return extract_answer(plain, found.passages, statements)
+
+
+def _statements(passages: Sequence[Passage]) -> list[Statement]:
+    if not passages:
+        return []
+    spans = Q()
+    for passage in passages:
+        spans |= Q(
+            version_id=passage.version_id, order__range=(passage.first_element, passage.last_element)
+        )
+    elements: dict[int, list[SourceElement]] = {}
+    rows = Element.objects.filter(spans).order_by("version_id", "order")
+    for version_id, *columns in rows.values_list("version_id", "order", "kind", "text", "table"):
+        order, kind, text, table = columns
+        elements.setdefault(version_id, []).append(
+            SourceElement(order=order, kind=kind, text=text, table=table)
+        )
+    return [
+        statement
+        for index, passage in enumerate(passages)
+        for statement in statements_of(index, passage, _within(passage, elements.get(passage.version_id, [])))
+    ]
+
+
+def _within(passage: Passage, elements: Sequence[SourceElement]) -> list[SourceElement]:
+    return [e for e in elements if passage.first_element <= e.order <= passage.last_element]
+
+
+def _is_open(extracted: ExtractedAnswer, principal: Principal) -> bool:
+    cited = {quotation.passage.document_id for quotation in extracted.quotations}
+    return Document.objects.filter(pk__in=cited, scope_id__in=visible_scopes(principal)).count() == len(cited)
+
+
+def _store(
+    text: str,
+    found: SearchResult,
+    extracted: ExtractedAnswer | None,
+    *,
+    principal: Principal,
+    conversation: Conversation | None,
+) -> Message:
+    """Keep question and answer. Citations are bound to the version they were read from."""
+    if conversation is None:
+        conversation = Conversation.objects.create(
+            user_id=principal.user_id, title=shorten(" ".join(text.split()), TITLE_CHARACTERS)
+        )
+    else:
+        conversation.save(update_fields=["updated_at"])
+    message = Message.objects.create(
+        conversation=conversation,
+        question=text,
+        answer=extracted.text if extracted else refusal(principal),
+        refused=extracted is None,
+        grounded=extracted is not None,
+        degraded=list(found.degraded),
+        trace_id=found.trace_id,
+    )
+    Citation.objects.bulk_create(
+        Citation(
+            message=message,
+            n=quotation.n,
+            document_id=quotation.passage.document_id,
+            version_id=quotation.passage.version_id,
+            first_element=quotation.first_element,
+            last_element=quotation.last_element,
+            page=quotation.page,
+            heading_path=list(quotation.passage.heading_path),
+            quote=quotation.quote,
+        )
+        for quotation in (extracted.quotations if extracted else ())
+    )
+    return message
+
+
+def refusal(principal: Principal) -> str:
+    """The one sentence that stands for every missing answer, in the reader's language."""
+    with translation.override(principal.language or translation.get_language()):
+        return _("Not enough evidence to answer, so I have not given one.")
+
+
+def shorten(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

@@ -1,0 +1,37 @@
+"""Answers and stored messages as one reader may see them. Plain values."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownCitation:
+    """A numbered source of an answer, open to whoever gets this value. `quote` stands in the source as it is here."""
+
+    n: int
+    document_uid: str
+    title: str
+    version_number: int | None
+    page: int | None
+    heading_path: tuple[str, ...]
+    quote: str
+    first_element: int
+    last_element: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownMessage:
+    """A question with its answer. A withdrawn one cites something no longer open: neither answer nor sources are left."""
+
+    uid: str
+    conversation_uid: str
+    question: str
+    answer: str
+    refused: bool
+    grounded: bool
+    withdrawn: bool
+    citations: tuple[ShownCitation, ...]
+    degraded: tuple[str, ...]
+    trace_id: str
+    created_at: datetime
+    vote: str = ""

@@ -1,0 +1,180 @@
+"""The built-in answerer: the best sentences of the passages themselves, quoted, each with the number of its passage.
+
+A sentence is chosen by the share of the question's words in it, its nearness by meaning, and its passage's rank.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ingestion.indexing.analyzer import analyze
+from retrieval.evidence import coverage
+from retrieval.generation.statements import Statement
+from retrieval.values import Passage
+
+MAX_SENTENCES = 4
+MAX_LIST_ITEMS = 12
+MAX_EMBEDDED = 24
+CONTEXT_SHARE = 0.5  # words that only the title and the headings hold count half
+RANK_WEIGHT = 0.3
+NUMBER_BONUS = 0.15
+AS_GOOD = 0.8  # of the best sentence's score: what a further sentence needs
+LEAST_NEW = 0.1  # share of the question's idf mass that a further sentence must add
+_ASKS_FOR_NUMBER = re.compile(
+    r"\bhow (?:many|much|often|long|old|far|big|large|high|tall|fast)\b|\bwhen\b|\bwhat (?:time|year|date|day|age|percentage)\b"
+    r"|\bcosts?\b|\bprice\b|多少|几[^乎]|何时|什么时候|多久|多长|多大|多高|哪一?[年天日月]",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d|[一二三四五六七八九十百千两]+[个天年月日周次元块岁人倍小分]")
+
+Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quotation:
+    """What an answer takes from one passage. `n` is the number of its marker; elements count from 0, ends included."""
+
+    n: int
+    passage: Passage
+    quote: str
+    first_element: int
+    last_element: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractedAnswer:
+    """text: sentences with markers like [1]; quotations in the order of their numbers."""
+
+    text: str
+    quotations: tuple[Quotation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """vector: of the question, or None when meaning cannot be compared; `embed` makes vectors for statements."""
+
+    text: str
+    idf: Mapping[str, float]
+    vector: NDArray[np.float32] | None = None
+    embed: Embed | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rated:
+    statement: Statement
+    score: float
+    terms: frozenset[str]
+
+
+def extract_answer(
+    question: Question, passages: Sequence[Passage], statements: Sequence[Statement]
+) -> ExtractedAnswer | None:
+    """The best one to four sentences, or None when there is nothing to quote.
+
+    passages: best first. statements: of all passages, in reading order within each.
+    """
+    rated = _rate(question, passages, statements)
+    if not rated:
+        return None
+    chosen = _choose(question, rated)
+    return _compose(_with_lists(chosen, statements), passages)
+
+
+def _rate(
+    question: Question, passages: Sequence[Passage], statements: Sequence[Statement]
+) -> list[_Rated]:
+    """Statements, best first. The words shortlist, the meaning of the shortlist decides with them."""
+    by_words = sorted(
+        (_by_words(question, passages[statement.passage], statement) for statement in statements),
+        key=lambda rated: -rated.score,
+    )[:MAX_EMBEDDED]
+    if question.vector is None or question.embed is None or not by_words:
+        return by_words
+    vectors = question.embed([_in_context(passages, rated.statement) for rated in by_words])
+    nearness = vectors @ question.vector
+    by_both = [
+        _Rated(statement=rated.statement, score=rated.score + float(near), terms=rated.terms)
+        for rated, near in zip(by_words, nearness, strict=True)
+    ]
+    return sorted(by_both, key=lambda rated: -rated.score)
+
+
+def _by_words(question: Question, passage: Passage, statement: Statement) -> _Rated:
+    terms = frozenset(analyze(statement.text)) & question.idf.keys()
+    around = terms | (frozenset(analyze(" ".join((passage.title, *passage.heading_path)))) & question.idf.keys())
+    own, with_context = coverage(terms, question.idf), coverage(around, question.idf)
+    score = own + CONTEXT_SHARE * (with_context - own) + RANK_WEIGHT / (1 + statement.passage)
+    if _ASKS_FOR_NUMBER.search(question.text) and _NUMBER.search(statement.text):
+        score += NUMBER_BONUS
+    return _Rated(statement=statement, score=score, terms=terms)
+
+
+def _in_context(passages: Sequence[Passage], statement: Statement) -> str:
+    passage = passages[statement.passage]
+    heading = passage.heading_path[-1] if passage.heading_path else passage.title
+    return f"{heading}\n{statement.text}"
+
+
+def _choose(question: Question, rated: Sequence[_Rated]) -> list[Statement]:
+    """The best statement, and those nearly as good that say something of the question which it does not."""
+    best = rated[0]
+    chosen, covered = [best.statement], set(best.terms)
+    for other in rated[1:]:
+        if len(chosen) == MAX_SENTENCES or other.score < AS_GOOD * best.score:
+            break
+        new = coverage(other.terms - covered, question.idf)
+        if new >= LEAST_NEW and other.statement.text not in {statement.text for statement in chosen}:
+            chosen.append(other.statement)
+            covered |= other.terms
+    return chosen
+
+
+def _with_lists(chosen: Sequence[Statement], statements: Sequence[Statement]) -> list[Statement]:
+    """The chosen ones in reading order, best passage first; one that introduces a list brings the list."""
+    wanted = {id(statement) for statement in chosen}
+    complete: list[Statement] = []
+    leading: Statement | None = None
+    items = 0
+    for statement in statements:
+        follows = leading is not None and statement.is_item and statement.passage == leading.passage
+        if id(statement) in wanted:
+            complete.append(statement)
+        elif follows and items < MAX_LIST_ITEMS:
+            complete.append(statement)
+            items += 1
+        if not statement.is_item:
+            leading, items = (statement, 0) if id(statement) in wanted and statement.leads_list else (None, 0)
+    first = chosen[0].passage
+    return sorted(complete, key=lambda statement: (statement.passage != first, statement.passage))
+
+
+def _compose(chosen: Sequence[Statement], passages: Sequence[Passage]) -> ExtractedAnswer:
+    numbers = {place: n for n, place in enumerate(dict.fromkeys(s.passage for s in chosen), start=1)}
+    parts: list[str] = []
+    for statement in chosen:
+        marked = f"{statement.text} [{numbers[statement.passage]}]"
+        if statement.is_item:
+            parts.append(f"\n- {marked}")
+        else:
+            parts.append(("\n" if parts and parts[-1].startswith("\n") else " ") + marked if parts else marked)
+    quotations = tuple(
+        _quotation(n, passages[place], [s for s in chosen if s.passage == place]) for place, n in numbers.items()
+    )
+    return ExtractedAnswer(text="".join(parts).strip(), quotations=quotations)
+
+
+def _quotation(n: int, passage: Passage, statements: Sequence[Statement]) -> Quotation:
+    quote = statements[0].quote
+    for before, statement in zip(statements, statements[1:], strict=False):
+        joint = "\n" if statement.element - before.element in (0, 1) else "\n…\n"
+        quote += joint + statement.quote
+    return Quotation(
+        n=n,
+        passage=passage,
+        quote=quote,
+        first_element=min(statement.element for statement in statements),
+        last_element=max(statement.element for statement in statements),
+    )
