@@ -1,5 +1,14 @@
-"""Routes of retrieval."""
+"""API routes of retrieval."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from retrieval import api
+
+urlpatterns = [
+    path("search", api.SearchView.as_view(), name="api_search"),
+    path("chat", api.ChatView.as_view(), name="api_chat"),
+    path("messages/<str:uid>/feedback", api.FeedbackView.as_view(), name="api_feedback"),
+    path("conversations", api.ConversationsView.as_view(), name="api_conversations"),
+    path("conversations/<str:uid>", api.ConversationView.as_view(), name="api_conversation"),
+    path("traces/<str:trace_id>", api.TraceView.as_view(), name="api_trace"),
+]

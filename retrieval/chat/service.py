@@ -92,15 +92,11 @@ def _statements(passages: Sequence[Passage]) -> list[Statement]:
         return []
     spans = Q()
     for passage in passages:
-        spans |= Q(
-            version_id=passage.version_id, order__range=(passage.first_element, passage.last_element)
-        )
+        spans |= Q(version_id=passage.version_id, order__range=(passage.first_element, passage.last_element))
     elements: dict[int, list[SourceElement]] = {}
-    rows = Element.objects.filter(spans).order_by("version_id", "order")
-    for version_id, *columns in rows.values_list("version_id", "order", "kind", "text", "table"):
-        order, kind, text, table = columns
-        elements.setdefault(version_id, []).append(
-            SourceElement(order=order, kind=kind, text=text, table=table)
+    for row in Element.objects.filter(spans).order_by("version_id", "order"):
+        elements.setdefault(row.version_id, []).append(
+            SourceElement(order=row.order, kind=row.kind, text=row.text, page=row.page, table=row.table)
         )
     return [
         statement

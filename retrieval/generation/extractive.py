@@ -6,6 +6,7 @@ A sentence is chosen by the share of the question's words in it, its nearness by
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ class Quotation:
     n: int
     passage: Passage
     quote: str
+    page: int | None
     first_element: int
     last_element: int
 
@@ -83,9 +85,7 @@ def extract_answer(
     return _compose(_with_lists(chosen, statements), passages)
 
 
-def _rate(
-    question: Question, passages: Sequence[Passage], statements: Sequence[Statement]
-) -> list[_Rated]:
+def _rate(question: Question, passages: Sequence[Passage], statements: Sequence[Statement]) -> list[_Rated]:
     """Statements, best first. The words shortlist, the meaning of the shortlist decides with them."""
     by_words = sorted(
         (_by_words(question, passages[statement.passage], statement) for statement in statements),
@@ -104,7 +104,9 @@ def _rate(
 
 def _by_words(question: Question, passage: Passage, statement: Statement) -> _Rated:
     terms = frozenset(analyze(statement.text)) & question.idf.keys()
-    around = terms | (frozenset(analyze(" ".join((passage.title, *passage.heading_path)))) & question.idf.keys())
+    around = terms | (
+        frozenset(analyze(" ".join((passage.title, *passage.heading_path)))) & question.idf.keys()
+    )
     own, with_context = coverage(terms, question.idf), coverage(around, question.idf)
     score = own + CONTEXT_SHARE * (with_context - own) + RANK_WEIGHT / (1 + statement.passage)
     if _ASKS_FOR_NUMBER.search(question.text) and _NUMBER.search(statement.text):
@@ -159,22 +161,26 @@ def _compose(chosen: Sequence[Statement], passages: Sequence[Passage]) -> Extrac
         if statement.is_item:
             parts.append(f"\n- {marked}")
         else:
-            parts.append(("\n" if parts and parts[-1].startswith("\n") else " ") + marked if parts else marked)
+            parts.append(
+                ("\n" if parts and parts[-1].startswith("\n") else " ") + marked if parts else marked
+            )
     quotations = tuple(
-        _quotation(n, passages[place], [s for s in chosen if s.passage == place]) for place, n in numbers.items()
+        _quotation(n, passages[place], [s for s in chosen if s.passage == place])
+        for place, n in numbers.items()
     )
     return ExtractedAnswer(text="".join(parts).strip(), quotations=quotations)
 
 
 def _quotation(n: int, passage: Passage, statements: Sequence[Statement]) -> Quotation:
     quote = statements[0].quote
-    for before, statement in zip(statements, statements[1:], strict=False):
+    for before, statement in pairwise(statements):
         joint = "\n" if statement.element - before.element in (0, 1) else "\n…\n"
         quote += joint + statement.quote
     return Quotation(
         n=n,
         passage=passage,
         quote=quote,
+        page=statements[0].page,
         first_element=min(statement.element for statement in statements),
         last_element=max(statement.element for statement in statements),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingestion.chunking.sentences import split_sentences
+
 from retrieval.values import Passage
 
 LONGEST = 600  # characters; what is longer is no answer
@@ -24,6 +25,7 @@ class SourceElement:
     order: int
     kind: str
     text: str
+    page: int | None = None
     table: Mapping[str, Any] | None = None
 
 
@@ -36,6 +38,7 @@ class Statement:
 
     passage: int
     element: int
+    page: int | None
     text: str
     quote: str
     is_item: bool = False
@@ -57,6 +60,7 @@ def statements_of(index: int, passage: Passage, elements: Sequence[SourceElement
                 statement = Statement(
                     passage=index,
                     element=element.order,
+                    page=element.page,
                     text=text,
                     quote=quote,
                     is_item=element.kind in _ITEMS,
@@ -96,13 +100,17 @@ def _rows(text: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _labelled(header: Sequence[str], row: Sequence[str]) -> str:
     names = [*header, *[""] * (len(row) - len(header))]
-    cells = [f"{name}: {cell}" if name and name != cell else cell for name, cell in zip(names, row, strict=False) if cell]
+    cells = [
+        f"{name}: {cell}" if name and name != cell else cell
+        for name, cell in zip(names, row, strict=False)
+        if cell
+    ]
     return "; ".join(dict.fromkeys(cells))
 
 
 def _lines_as_elements(passage: Passage) -> Iterator[SourceElement]:
     for line in passage.text.split("\n"):
-        yield SourceElement(order=passage.first_element, kind="paragraph", text=line)
+        yield SourceElement(order=passage.first_element, kind="paragraph", text=line, page=passage.page)
 
 
 def _tidy(text: str) -> str:

@@ -1,0 +1,120 @@
+"""The retrieval API: search, chat, feedback, conversations, traces. Parse, call one function, render."""
+
+from typing import Any, TypeVar
+
+from django.utils.translation import gettext as _
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
+
+from accounts.values import Principal
+from kb_platform.api import Pages
+from kb_platform.errors import InvalidInput
+from kb_platform.policies import Access, policy
+from retrieval.chat.selectors import conversations_for, get_conversation, get_message, messages_of
+from retrieval.chat.service import answer, delete_conversation, give_feedback
+from retrieval.pipeline import search
+from retrieval.serializers import (
+    ChatInput,
+    FeedbackInput,
+    SearchInput,
+    answer_json,
+    conversation_json,
+    message_json,
+    search_json,
+    trace_json,
+)
+from retrieval.tracing import visible_trace
+
+
+def _principal(request: Request) -> Principal:
+    principal: Principal = request._request.principal  # type: ignore[attr-defined]
+    return principal
+
+
+Input = TypeVar("Input", bound=Serializer[Any])
+
+
+def _checked(serializer: Input) -> Input:
+    serializer.is_valid(raise_exception=True)
+    return serializer
+
+
+@policy(Access.SIGNED_IN, scope="search")
+class SearchView(APIView):
+    @extend_schema(request=SearchInput, responses=OpenApiTypes.OBJECT)
+    def post(self, request: Request) -> Response:
+        """The passages that fit a question best, of those open to you."""
+        body = _checked(SearchInput(data=request.data))
+        result = search(body.request(), principal=_principal(request))
+        return Response(search_json(result, explain=body.validated_data["explain"]))
+
+
+@policy(Access.SIGNED_IN, scope="ask")
+class ChatView(APIView):
+    @extend_schema(request=ChatInput, responses=OpenApiTypes.OBJECT)
+    def post(self, request: Request) -> Response:
+        """An answer with numbered sources, or a refusal when the documents open to you hold none."""
+        body = _checked(ChatInput(data=request.data))
+        if body.validated_data["stream"]:
+            raise InvalidInput(fields={"stream": _("Streaming is not offered yet. Ask with stream=false.")})
+        message = answer(
+            body.validated_data["question"],
+            principal=_principal(request),
+            conversation=body.validated_data.get("conversation"),
+            filters=body.conditions(),
+        )
+        return Response(answer_json(message))
+
+
+@policy(Access.OBJECT, scope="ask")
+class FeedbackView(APIView):
+    @extend_schema(request=FeedbackInput, responses=OpenApiTypes.OBJECT)
+    def post(self, request: Request, uid: str) -> Response:
+        """Say whether an answer to your own question helped."""
+        message = get_message(_principal(request), uid)
+        said = _checked(FeedbackInput(data=request.data)).validated_data
+        feedback = give_feedback(message, principal=_principal(request), **said)
+        return Response(
+            {"message": uid, "vote": feedback.vote, "reason": feedback.reason, "comment": feedback.comment}
+        )
+
+
+@policy(Access.SIGNED_IN, scope="ask")
+class ConversationsView(APIView):
+    @extend_schema(responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request) -> Response:
+        """Your own conversations, the latest first."""
+        pages = Pages()
+        page = pages.paginate_queryset(conversations_for(_principal(request)), request, view=self)
+        return pages.get_paginated_response([conversation_json(conversation) for conversation in page or []])
+
+
+@policy(Access.OBJECT, scope="ask")
+class ConversationView(APIView):
+    @extend_schema(responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request, uid: str) -> Response:
+        """One of your conversations with its messages; answers that cite what is no longer open are withdrawn."""
+        conversation = get_conversation(_principal(request), uid)
+        messages = messages_of(_principal(request), conversation)
+        return Response(
+            {**conversation_json(conversation), "messages": [message_json(message) for message in messages]}
+        )
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, uid: str) -> Response:
+        """Remove one of your conversations."""
+        principal = _principal(request)
+        delete_conversation(get_conversation(principal, uid), principal=principal)
+        return Response(status=204)
+
+
+@policy(Access.OBJECT, scope="search")
+class TraceView(APIView):
+    @extend_schema(responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request, trace_id: str) -> Response:
+        """How one of your searches went. Administrators may look at anyone's."""
+        return Response(trace_json(visible_trace(_principal(request), trace_id)))

@@ -1,0 +1,178 @@
+"""The JSON shapes of the retrieval API, in and out. Limits and cleaning live in the values, not here."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from retrieval.chat.values import ShownCitation, ShownMessage
+from retrieval.filters import Filters, parse_filters
+from retrieval.links import source_url
+from retrieval.models import Conversation, Feedback
+from retrieval.tracing import ShownTrace
+from retrieval.values import Mode, Passage, SearchRequest, SearchResult
+
+
+class QuestionField(serializers.CharField):
+    """Text as people paste it: NUL and lone surrogates are taken out later instead of being refused here."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_blank=True, trim_whitespace=False, **options)
+        self.validators = []
+
+
+class _Conditions(serializers.Serializer[Any]):
+    collections = serializers.ListField(
+        child=serializers.CharField(), required=False, allow_null=True, allow_empty=True,
+        help_text="Ids of collections to look in; leave out for all that are open to you.",
+    )  # fmt: skip
+    filters = serializers.DictField(
+        required=False,
+        allow_null=True,
+        help_text="doc_type, department, security_level, tags, language, modified_after, modified_before, "
+        "metadata.<name>. A list means any of its values.",
+    )
+
+    def conditions(self) -> Filters:
+        data = self.validated_data
+        return parse_filters(data.get("filters"), collections=data.get("collections"))
+
+
+class SearchInput(_Conditions):
+    query = QuestionField()
+    top_k = serializers.IntegerField(default=10)
+    offset = serializers.IntegerField(default=0)
+    mode = serializers.ChoiceField(choices=[mode.value for mode in Mode], default=Mode.HYBRID.value)
+    explain = serializers.BooleanField(default=False)
+
+    def request(self) -> SearchRequest:
+        """Raises InvalidInput that names what cannot be used."""
+        data = self.validated_data
+        return SearchRequest(
+            text=data["query"],
+            filters=self.conditions(),
+            mode=Mode(data["mode"]),
+            top_k=data["top_k"],
+            offset=data["offset"],
+        )
+
+
+class ChatInput(_Conditions):
+    question = QuestionField()
+    conversation = serializers.CharField(required=False, allow_null=True, allow_blank=True)
+    stream = serializers.BooleanField(default=False)
+
+
+class FeedbackInput(serializers.Serializer[Any]):
+    vote = serializers.ChoiceField(choices=Feedback.Vote.choices)
+    reason = serializers.CharField(required=False, allow_blank=True, max_length=50, default="")
+    comment = serializers.CharField(required=False, allow_blank=True, max_length=2000, default="")
+
+
+def search_json(result: SearchResult, *, explain: bool = False) -> dict[str, Any]:
+    """The answer of the search API; `explain` adds how the search went."""
+    body: dict[str, Any] = {
+        "results": [passage_json(passage) for passage in result.passages],
+        "total_estimate": result.total_estimate,
+        "evidence": result.evidence.level.value,
+        "degraded": list(result.degraded),
+        "trace_id": result.trace_id,
+    }
+    if explain:
+        body["explain"] = {
+            "timings_ms": dict(result.timings_ms),
+            "terms": {term: round(weight, 4) for term, weight in result.idf.items()},
+            "coverage": round(result.evidence.coverage, 4),
+            "cosine": None if result.evidence.cosine is None else round(result.evidence.cosine, 4),
+        }
+    return body
+
+
+def passage_json(passage: Passage) -> dict[str, Any]:
+    channels: dict[str, dict[str, Any]] = {
+        name: {"rank": hit.rank, "score": round(hit.score, 6)} for name, hit in passage.channels.items()
+    }
+    if "lexical" in channels:
+        channels["lexical"]["terms"] = list(passage.terms)
+    return {
+        "chunk_id": str(passage.chunk_id),
+        "document_id": passage.document_uid,
+        "title": passage.title,
+        "version": passage.version_number,
+        "collection": passage.collection_uid,
+        "collection_name": passage.collection_name,
+        "text": passage.text,
+        "heading_path": list(passage.heading_path),
+        "page": passage.page,
+        "boxes": [dict(box) for box in passage.boxes],
+        "score": round(passage.score, 8),
+        "channels": channels,
+        "url": source_url(passage),
+    }
+
+
+def answer_json(message: ShownMessage) -> dict[str, Any]:
+    """The answer of the chat API."""
+    return {
+        "conversation": message.conversation_uid,
+        "message": message.uid,
+        "answer": message.answer,
+        "refused": message.refused,
+        "grounded": message.grounded,
+        "citations": [citation_json(citation) for citation in message.citations],
+        "degraded": list(message.degraded),
+        "trace_id": message.trace_id,
+    }
+
+
+def citation_json(citation: ShownCitation) -> dict[str, Any]:
+    return {
+        "n": citation.n,
+        "document_id": citation.document_uid,
+        "title": citation.title,
+        "version": citation.version_number,
+        "page": citation.page,
+        "heading_path": list(citation.heading_path),
+        "quote": citation.quote,
+        "url": source_url(citation),
+    }
+
+
+def message_json(message: ShownMessage) -> dict[str, Any]:
+    """A stored message as it may be shown now."""
+    return {
+        "id": message.uid,
+        "question": message.question,
+        **{
+            name: value
+            for name, value in answer_json(message).items()
+            if name not in ("message", "conversation")
+        },
+        "withdrawn": message.withdrawn,
+        "vote": message.vote or None,
+        "created_at": message.created_at.isoformat(),
+    }
+
+
+def conversation_json(conversation: Conversation) -> dict[str, Any]:
+    return {
+        "id": str(conversation.uid),
+        "title": conversation.title,
+        "created_at": conversation.created_at.isoformat(),
+        "updated_at": conversation.updated_at.isoformat(),
+    }
+
+
+def trace_json(shown: ShownTrace) -> dict[str, Any]:
+    trace = shown.trace
+    return {
+        "trace_id": trace.trace_id,
+        "query": trace.query,
+        "user": str(trace.user) if trace.user else None,
+        "mode": trace.mode,
+        "filters": trace.filters,
+        "generation": trace.generation,
+        "degraded": trace.degraded,
+        "timings_ms": trace.timings_ms,
+        "candidates": [{**candidate, "chunk": str(candidate["chunk"])} for candidate in shown.candidates],
+        "created_at": trace.created_at.isoformat(),
+    }

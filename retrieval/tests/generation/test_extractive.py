@@ -1,0 +1,87 @@
+import re
+
+import numpy as np
+
+from retrieval.generation.extractive import Question, extract_answer
+from retrieval.generation.statements import SourceElement, statements_of
+from retrieval.tests.generation.test_statements import passage
+
+IDF = {"hotel": 1.0, "cap": 1.0, "lisbon": 2.0}
+
+
+def ask(question, *sources, **extra):
+    """Sources: lists of (kind, text) elements, one list a passage."""
+    passages, statements = [], []
+    for index, source in enumerate(sources):
+        elements = [SourceElement(order=n, kind=kind, text=text) for n, (kind, text) in enumerate(source)]
+        passages.append(passage("\n".join(text for _kind, text in source), heading_path=("Hotels",)))
+        statements += statements_of(index, passages[-1], elements)
+    return extract_answer(Question(text=question, idf=IDF, **extra), passages, statements)
+
+
+HOTEL = ("paragraph", "The nightly cap in Lisbon is 145 euros. Breakfast is paid separately by everyone.")
+RAIL = ("paragraph", "Grade P8 may take first class.")
+
+
+def test_the_sentence_that_answers_is_quoted_and_numbered():
+    answer = ask("hotel cap in Lisbon", [RAIL], [HOTEL])
+    assert answer.text == "The nightly cap in Lisbon is 145 euros. [1]"
+    (quotation,) = answer.quotations
+    assert (quotation.n, quotation.quote) == (1, "The nightly cap in Lisbon is 145 euros.")
+    assert (quotation.first_element, quotation.last_element) == (0, 0)
+
+
+def test_nothing_to_quote_is_no_answer():
+    assert ask("hotel", [("heading", "Hotels")]) is None
+    assert extract_answer(Question(text="hotel", idf=IDF), [], []) is None
+
+
+def test_every_marker_has_its_quotation():
+    answer = ask(
+        "hotel cap in Lisbon",
+        [("paragraph", "Hotel stays need approval.")],
+        [HOTEL],
+        [("paragraph", "Each hotel cap is yearly.")],
+    )
+    assert {int(n) for n in re.findall(r"\[(\d+)\]", answer.text)} == {q.n for q in answer.quotations}
+    assert [q.n for q in answer.quotations] == list(range(1, len(answer.quotations) + 1))
+
+
+def test_a_sentence_that_introduces_a_list_brings_it_whole():
+    answer = ask(
+        "hotel cap in Lisbon",
+        [
+            ("paragraph", "To pay more than the hotel cap in Lisbon:"),
+            ("step", "Fill in the form."),
+            ("step", "Ask your manager."),
+            ("paragraph", "Unrelated text follows here."),
+        ],
+    )
+    assert answer.text.split("\n") == [
+        "To pay more than the hotel cap in Lisbon: [1]",
+        "- Fill in the form. [1]",
+        "- Ask your manager. [1]",
+    ]
+    assert (answer.quotations[0].first_element, answer.quotations[0].last_element) == (0, 2)
+
+
+def test_a_question_for_a_number_prefers_a_sentence_with_one():
+    source = [("paragraph", "The hotel cap in Lisbon changes. The hotel cap in Lisbon is 145 euros.")]
+    assert "145" in ask("How much is the hotel cap in Lisbon?", source).text
+
+
+def test_meaning_decides_where_words_do_not():
+    near = "Nocturnal accommodation may cost 145 euros."
+    answer = ask(
+        "hotel cap in Lisbon",
+        [("paragraph", f"Grade P8 may take first class. {near}")],
+        vector=np.array([1, 0], dtype=np.float32),
+        embed=lambda texts: np.array(
+            [[1, 0] if near in text else [0, 1] for text in texts], dtype=np.float32
+        ),
+    )
+    assert answer.text.startswith(near)
+
+
+def test_equal_sentences_of_two_documents_are_said_once():
+    assert ask("hotel cap in Lisbon", [HOTEL], [HOTEL]).text.count("145") == 1
