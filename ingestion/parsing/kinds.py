@@ -88,6 +88,7 @@ _HTML_START = re.compile(
 )
 _MAIL_START = re.compile(rb"\A(?:[A-Z][\w-]+: [^\n]*\n(?:[ \t]+[^\n]*\n)*){2,}", re.MULTILINE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_STRAY_CONTROLS = 3  # a short note with a stray NUL is still a note
 _WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 
 _OFFICE_PARTS: tuple[tuple[str, str], ...] = (
@@ -143,7 +144,7 @@ def looks_like_text(head: bytes) -> bool:
     """Few control characters, in one-byte encodings or in UTF-16."""
     return (
         head.startswith(_WIDE_BOMS)
-        or len(_CONTROL.findall(head)) <= len(head) * 0.02
+        or len(_CONTROL.findall(head)) <= max(len(head) * 0.02, _STRAY_CONTROLS)
         or bool(guess_utf16(head))
     )
 

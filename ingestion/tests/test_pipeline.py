@@ -78,7 +78,7 @@ def test_the_same_bytes_again_make_no_version(ingest, upload):
     ("name", "content", "code"),
     [
         ("empty.docx", b"", "empty"),
-        ("blank.md", b"  \n\n ", "no_text"),
+        ("blank.md", b"  \n\n ", "empty"),
         ("archive.pdf", b"7z\xbc\xaf'\x1c" + bytes(200), "wrong_name"),
     ],
 )
