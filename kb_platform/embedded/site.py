@@ -20,7 +20,7 @@ from kb_platform.embedded.stack import WORKERS, database_services, web_service, 
 from kb_platform.embedded.supervisor import Supervisor
 
 TICK_S = 0.5
-READY_TIMEOUT_S = 120.0
+READY_TIMEOUT_S = 90.0
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -70,19 +70,23 @@ class Site:
         self._supervisor.start(database_services())
         printed = preparation.prepare(say)
         self._supervisor.start([web_service(self._terminal), *worker_services(self._terminal)])
-        self._wait_until(_web_answers, "The web server")
-        self._wait_until(_workers_answer, "The workers")
+        if not self._comes_true(_web_answers):
+            raise ServiceError(
+                f"The web server did not answer within {READY_TIMEOUT_S:.0f} s; its output is above"
+            )
+        if not self._comes_true(_workers_answer):
+            say("Warning: the workers do not answer, so uploads will wait; their output is above")
         self._terminal.plain("\n".join(filter(None, ["", printed, f"Open {site_address()}", ""])))
 
-    def _wait_until(self, is_true: Callable[[], bool], what: str) -> None:
+    def _comes_true(self, is_true: Callable[[], bool]) -> bool:
+        """Supervise until it is true, or READY_TIMEOUT_S have passed."""
         end = time.monotonic() + READY_TIMEOUT_S
         while not is_true():
             if time.monotonic() > end:
-                raise ServiceError(
-                    f"{what} did not answer within {READY_TIMEOUT_S:.0f} s; the output is above"
-                )
+                return False
             time.sleep(0.2)
             self._supervisor.tick()
+        return True
 
 
 def site_address() -> str:
