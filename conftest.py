@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from accounts.selectors import administrators
 from accounts.services import create_user
-from accounts.tokens import create_token
+from accounts.tokens import allowed_scopes, create_token
 from accounts.values import SystemActor, TokenScope
 
 PASSWORD = "a long phrase for tests"
@@ -55,11 +55,9 @@ def administrator(db: None) -> User:
 def api() -> Callable[..., APIClient]:
     """`api(user)`: a client with a real token of all that the user may have; `scopes=` narrows it."""
 
-    def client_for(user: User, *, scopes: tuple[TokenScope, ...] | None = None) -> APIClient:
-        allowed = scopes or tuple(
-            scope for scope in TokenScope if user.is_superuser or scope is not TokenScope.ADMIN
-        )
-        _row, text = create_token(actor=SYSTEM, user=user, name="test", scopes=allowed)
+    def client_for(user: User, *, scopes: tuple[str, ...] = ()) -> APIClient:
+        wanted = [TokenScope(scope) for scope in scopes] or allowed_scopes(user)
+        _row, text = create_token(actor=SYSTEM, user=user, name="test", scopes=wanted)
         return APIClient(headers={"Authorization": f"Bearer {text}"})
 
     return client_for

@@ -7,6 +7,7 @@ class AccountsConfig(AppConfig):
     verbose_name = "Accounts"
 
     def ready(self) -> None:
+        from accounts import schema  # noqa: F401 - registers itself
         from accounts.selectors import restore_builtin_groups
 
         post_migrate.connect(restore_builtin_groups, sender=self)

@@ -1,29 +1,43 @@
-"""API authentication: a session with CSRF, or `Authorization: Bearer kb_…`. Both set `request.principal`.
+"""API authentication: a session with CSRF, or `Authorization: Bearer kb_…`.
 
-Each authenticator returns None (not its kind of credential), an active user, or raises.
+`PrincipalMiddleware` has opened the credentials; DRF's authenticators here only adopt what it found. Each returns None
+(not its kind of credential) or an active user.
 """
 
 from typing import Any
 
+from django.http import HttpRequest
 from rest_framework import authentication, permissions
 from rest_framework.request import Request
 
-from accounts.models import User
-from accounts.tokens import principal_from_token
-from kb_platform.errors import NotAllowed, NotAuthenticated
-from kb_platform.policies import Access, policy_of
+from accounts.models import ApiToken, User
+from accounts.principals import principal_of
+from accounts.tokens import limits_of, open_token
+from accounts.values import Principal, TokenLimits
+from kb_platform.errors import NotAuthenticated
+from kb_platform.policies import enforce, policy_of
+
+
+def authenticate(request: HttpRequest) -> tuple[User, Principal] | None:
+    """Who sends the request: by its bearer token alone when it has one, else by its session. None: nobody.
+
+    Raises NotAuthenticated for a bearer token that is not valid.
+    """
+    kind, _sep, text = request.headers.get("Authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        token: ApiToken = open_token(text.strip())
+        return token.user, principal_of(token.user, token=limits_of(token))
+    if isinstance(request.user, User):
+        return request.user, principal_of(request.user)
+    return None
 
 
 class TokenAuthentication(authentication.BaseAuthentication):
-    def authenticate(self, request: Request) -> tuple[User, Any] | None:
-        kind, _, text = request.headers.get("Authorization", "").partition(" ")
-        if not kind:
+    def authenticate(self, request: Request) -> tuple[User, TokenLimits] | None:
+        principal = getattr(request._request, "principal", None)
+        if principal is None or principal.token is None:
             return None
-        if kind.lower() != "bearer":
-            raise NotAuthenticated()
-        principal = principal_from_token(text.strip())
-        request._request.principal = principal  # type: ignore[attr-defined]
-        return User.objects.get(pk=principal.user_id), principal.token
+        return request._request.user, principal.token  # type: ignore[return-value]
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="api"'
@@ -34,17 +48,15 @@ class SessionAuthentication(authentication.SessionAuthentication):
 
 
 class HasScope(permissions.BasePermission):
-    """The view's declared policy, applied: signed in, token scope, administrator."""
+    """The route's policy once more, for a DRF view that is reached without the middleware."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
-        declared = policy_of(type(view))
-        if declared is None:
-            raise NotAllowed()
-        if declared.access is Access.PUBLIC:
-            return True
+        if error := getattr(request, "credential_error", None):
+            raise error
+        route = getattr(request, "resolver_match", None)
+        declared = policy_of(route.func) if route else policy_of(type(view))
         principal = getattr(request, "principal", None)
-        if not request.user or principal is None:
+        if principal is not None and not request.user:
             raise NotAuthenticated()
-        if principal.token and declared.scope not in principal.token.scopes:
-            raise NotAllowed()
-        return declared.access is not Access.ADMINISTRATOR or principal.is_administrator
+        enforce(declared, principal, request.method or "")
+        return True

@@ -1,5 +1,8 @@
 """From an account to the principal that every read path takes."""
 
+from django.http import HttpRequest
+from rest_framework.request import Request
+
 from accounts.models import User
 from accounts.values import Principal, TokenLimits
 from kb_platform.errors import NotAuthenticated
@@ -18,3 +21,11 @@ def principal_of(user: User, *, token: TokenLimits | None = None) -> Principal:
         token=token,
         language=user.language,
     )
+
+
+def principal_on(request: HttpRequest | Request) -> Principal:
+    """Who sends this request. Raises NotAuthenticated for nobody."""
+    found = getattr(request, "principal", None)
+    if not isinstance(found, Principal):
+        raise NotAuthenticated()
+    return found

@@ -85,5 +85,10 @@ def tokens_of(principal: Principal) -> QuerySet[ApiToken]:
     return ApiToken.objects.filter(user_id=principal.user_id, revoked_at=None)
 
 
+def find_own_token(principal: Principal, key: str) -> ApiToken:
+    """One of the person's own living tokens. Raises NotFound, also for those of others."""
+    return _found(tokens_of(principal).filter(pk=_number(key)).first())
+
+
 def role_name(user: User) -> str:
     return _("Administrator") if user.is_superuser else _("Employee")

@@ -24,11 +24,13 @@ from accounts.permissions.grants import (
     scopes_managed_by,
 )
 from accounts.selectors import administrators, all_staff
-from accounts.values import Actor, Holder, Principal, UserChanges
+from accounts.values import Actor, GrantRequest, Holder, Principal, UserChanges
 from kb_platform.audit import record
 from kb_platform.errors import Conflict, InvalidInput, NotAllowed
 
 __all__ = [
+    "GrantRequest",
+    "change_members",
     "change_password",
     "create_group",
     "create_scope",
@@ -39,6 +41,7 @@ __all__ = [
     "rename_group",
     "replace_grants",
     "set_members",
+    "update_group",
     "update_profile",
     "update_user",
 ]
@@ -251,6 +254,17 @@ def rename_group(*, actor: Actor, group: Group, name: str) -> Group:
 
 
 @transaction.atomic
+def update_group(
+    *, actor: Actor, group: Group, name: str | None = None, members: Some[int] | None = None
+) -> None:
+    """Rename a group, or set its members, or both. None leaves it as it is."""
+    if name is not None:
+        rename_group(actor=actor, group=group, name=name)
+    if members is not None:
+        set_members(actor=actor, group=group, members=members)
+
+
+@transaction.atomic
 def delete_group(*, actor: Actor, group: Group) -> None:
     """Remove a group and what it opened. Scopes that only it managed go to the administrators."""
     _require_administrator(actor)
@@ -271,11 +285,18 @@ def set_members(*, actor: Actor, group: Group, members: Some[int]) -> None:
     before = _member_ids(group)
     group.user_set.set(_existing_people(members))  # type: ignore[attr-defined]
     if group.pk == administrators().pk:
-        User.objects.exclude(pk__in=members).update(is_superuser=False)
+        User.objects.exclude(pk__in=members).filter(is_superuser=True).update(is_superuser=False)
         User.objects.filter(pk__in=members).update(is_superuser=True)
         _require_some_administrator()
     hand_over_unmanaged(actor=actor, scope_ids=scopes_managed_by(Holder.group(group.pk)))
     record(actor, "group.members_set", group, before=before, after=sorted(members))
+
+
+@transaction.atomic
+def change_members(*, actor: Actor, group: Group, add: Some[int] = (), remove: Some[int] = ()) -> None:
+    """Add and remove some members; the others stay. As `set_members` otherwise."""
+    _lock_groups(group)
+    set_members(actor=actor, group=group, members={*_member_ids(group), *add} - {*remove})
 
 
 def _lock_groups(group: Group) -> None:

@@ -6,6 +6,7 @@ hash is enough.
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Collection as Some
 from datetime import datetime, timedelta
@@ -18,9 +19,10 @@ from accounts.models import ApiToken, User
 from accounts.principals import principal_of
 from accounts.values import Principal, SystemActor, TokenLimits, TokenScope
 from kb_platform.audit import record
-from kb_platform.errors import InvalidInput, NotAuthenticated, NotFound
+from kb_platform.errors import InvalidInput, NotAllowed, NotAuthenticated, NotFound
 
 PREFIX = "kb_"
+_SHAPE = re.compile(r"kb_(?P<key>[0-9a-f]{16})_(?P<secret>[A-Za-z0-9_-]{43})", re.ASCII)
 MAX_DAYS = 365
 DEFAULT_DAYS = 90
 _USED_EVERY = timedelta(minutes=1)  # last_used_at is a hint; a write for each request would be waste
@@ -28,6 +30,11 @@ _USED_EVERY = timedelta(minutes=1)  # last_used_at is a hint; a write for each r
 
 def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def allowed_scopes(user: User) -> frozenset[TokenScope]:
+    """What a token of this account may be used for: `admin` only where the account administers."""
+    return frozenset(TokenScope) - (frozenset() if user.is_superuser else {TokenScope.ADMIN})
 
 
 @transaction.atomic
@@ -40,24 +47,30 @@ def create_token(
     days: int = DEFAULT_DAYS,
     collections: Some[int] = (),
 ) -> tuple[ApiToken, str]:
-    """A new token for `user` and its full text, which is shown this once. Raises InvalidInput."""
+    """A new token for `user` and its full text, which is shown this once.
+
+    One's own, or anyone's for an administrator. Raises NotAllowed, or InvalidInput with `name`, `scopes` or `days`.
+    """
+    if isinstance(actor, Principal) and actor.user_id != user.pk and not actor.is_administrator:
+        raise NotAllowed()
+    label = " ".join(name.replace("\x00", "").split()) or _("API token")
+    if len(label) > 100:
+        raise InvalidInput(fields={"name": _("A name has at most 100 characters.")})
     if not scopes:
-        raise InvalidInput(
-            _("Choose at least one scope."), fields={"scopes": _("Choose at least one scope.")}
-        )
+        raise InvalidInput(fields={"scopes": _("Choose at least one scope.")})
     if not 1 <= days <= MAX_DAYS:
         raise InvalidInput(
             fields={"days": _("A token lives from 1 to %(days)d days.") % {"days": MAX_DAYS}},
         )
-    if TokenScope.ADMIN in scopes and not user.is_superuser:
+    if not set(scopes) <= allowed_scopes(user):
         raise InvalidInput(fields={"scopes": _("Only an administrator's token may have the scope admin.")})
     key, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     token = ApiToken.objects.create(
         user=user,
-        name=name or _("API token"),
+        name=label,
         key=key,
         secret_hash=_hash(secret),
-        scopes=sorted(scope.value for scope in scopes),
+        scopes=sorted({scope.value for scope in scopes}),
         collections=sorted(collections),
         expires_at=timezone.now() + timedelta(days=days),
     )
@@ -79,24 +92,32 @@ def revoke_token(*, actor: Principal, token_id: int) -> None:
     record(actor, "token.revoked", token)
 
 
-def principal_from_token(text: str) -> Principal:
-    """The principal behind a token's full text. Raises NotAuthenticated for every way it may be wrong."""
-    key, _sep, secret = text.removeprefix(PREFIX).partition("_")
-    if not text.startswith(PREFIX) or not secret or len(key) != 16 or not text.isascii():
+def open_token(text: str) -> ApiToken:
+    """The living token with this full text, and its active owner. Raises NotAuthenticated for every way it may fail."""
+    if not (parts := _SHAPE.fullmatch(text)):
         raise NotAuthenticated()
-    token = ApiToken.objects.select_related("user").filter(key=key).first()
-    if token is None or not hmac.compare_digest(token.secret_hash, _hash(secret)):
+    token = ApiToken.objects.select_related("user").filter(key=parts["key"]).first()
+    if token is None or not hmac.compare_digest(token.secret_hash, _hash(parts["secret"])):
         raise NotAuthenticated()
     now = timezone.now()
     if token.revoked_at or token.expires_at <= now or not token.user.is_active:
         raise NotAuthenticated(_("This token has ended. Make a new one."))
     _note_use(token, now)
-    limits = TokenLimits(
+    return token
+
+
+def limits_of(token: ApiToken) -> TokenLimits:
+    return TokenLimits(
         token_id=token.pk,
         scopes=frozenset(map(TokenScope, token.scopes)),
         collections=frozenset(token.collections),
     )
-    return principal_of(token.user, token=limits)
+
+
+def principal_from_token(text: str) -> Principal:
+    """The principal behind a token's full text. Raises NotAuthenticated as `open_token` does."""
+    token = open_token(text)
+    return principal_of(token.user, token=limits_of(token))
 
 
 def _note_use(token: ApiToken, now: datetime) -> None:

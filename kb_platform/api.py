@@ -30,17 +30,17 @@ def error_body(error: errors.KnowledgeBaseError) -> dict[str, Any]:
     return {"error": {**body, "trace_id": trace_id()}}
 
 
-def _field_texts(detail: Any, prefix: str = "") -> dict[str, str]:
+def field_texts(detail: Any, prefix: str = "") -> dict[str, str]:
     """Flatten DRF's nested details to dotted field names and one sentence each."""
     if isinstance(detail, dict):
         flat: dict[str, str] = {}
         for key, value in detail.items():
-            flat |= _field_texts(value, f"{prefix}.{key}" if prefix else str(key))
+            flat |= field_texts(value, f"{prefix}.{key}" if prefix else str(key))
         return flat
     if isinstance(detail, list) and any(isinstance(item, dict | list) for item in detail):
         flat = {}
         for number, item in enumerate(detail):
-            flat |= _field_texts(item, f"{prefix}.{number}")
+            flat |= field_texts(item, f"{prefix}.{number}")
         return flat
     return {prefix or "detail": " ".join(map(str, detail)) if isinstance(detail, list) else str(detail)}
 
@@ -57,7 +57,7 @@ def as_knowledge_base_error(error: Exception) -> errors.KnowledgeBaseError | Non
     elif isinstance(error, PermissionDenied | exceptions.PermissionDenied):
         known = errors.NotAllowed()
     elif isinstance(error, exceptions.ValidationError):
-        known = errors.InvalidInput(fields=_field_texts(error.detail))
+        known = errors.InvalidInput(fields=field_texts(error.detail))
     elif isinstance(error, exceptions.APIException):
         known = errors.InvalidInput(str(error.detail), code=str(error.default_code))
         known.status = error.status_code

@@ -6,15 +6,15 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.shortcuts import render
 from django.utils import translation
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from redis.exceptions import RedisError
 
-from kb_platform.api import error_body
-from kb_platform.errors import KnowledgeBaseError, NotAllowed, NotAuthenticated, NotFound
+from kb_platform.error_answers import error_answer
+from kb_platform.errors import KnowledgeBaseError, NotAllowed, NotFound
 from kb_platform.policies import Access, policy
 
 THEMES = {"light", "dark", "auto"}
@@ -58,11 +58,6 @@ def _answers(ask: Callable[[], None]) -> str:
 @policy(Access.ADMINISTRATOR, scope="admin")
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    principal = getattr(request, "principal", None)
-    if principal is None:
-        return JsonResponse(error_body(NotAuthenticated()), status=401)
-    if not principal.is_administrator:
-        return JsonResponse(error_body(NotAllowed()), status=403)
     return HttpResponse(generate_latest(), content_type=CONTENT_TYPE_LATEST)
 
 
@@ -102,18 +97,19 @@ def _next_page(request: HttpRequest) -> str:
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _error_page(request, NotFound())
+    return error_answer(request, NotFound())
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _error_page(request, NotAllowed())
+    return error_answer(request, NotAllowed())
+
+
+def stale_form(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form or call without this session's CSRF token."""
+    return error_answer(
+        request, NotAllowed(_("This page is out of date. Reload it and send the form again."), code="csrf")
+    )
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    return _error_page(request, KnowledgeBaseError(code="internal"))
-
-
-def _error_page(request: HttpRequest, error: KnowledgeBaseError) -> HttpResponse:
-    if request.path.startswith("/api/"):
-        return JsonResponse(error_body(error), status=error.status)
-    return render(request, f"errors/{error.status}.html", {"error": error}, status=error.status)
+    return error_answer(request, KnowledgeBaseError(code="internal"))

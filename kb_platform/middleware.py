@@ -1,14 +1,14 @@
-"""Gives each request its trace id and answers expected errors of page views with a page instead of a 500."""
+"""Gives each request its trace id, holds it against its route's policy, and answers expected errors of plain views."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 
 from kb_platform import trace
+from kb_platform.error_answers import error_answer
 from kb_platform.errors import KnowledgeBaseError, NotAuthenticated
-
-PAGES = {400, 403, 404, 409, 413, 503}
+from kb_platform.policies import enforce, policy_of
 
 
 class TraceIdMiddleware:
@@ -24,11 +24,29 @@ class TraceIdMiddleware:
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if isinstance(error, NotAuthenticated):
-            from django.contrib.auth.views import redirect_to_login
+        return error_answer(request, error) if isinstance(error, KnowledgeBaseError) else None
 
-            return redirect_to_login(request.get_full_path())
-        if isinstance(error, KnowledgeBaseError):
-            status = error.status if error.status in PAGES else 500
-            return render(request, f"errors/{status}.html", {"error": error}, status=status)
+
+class PolicyMiddleware:
+    """The gate of every route: stands after what sets `request.principal`, and runs before any view.
+
+    `request.credential_error` says why credentials that were sent do not count.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Any, arguments: Any, named: Any
+    ) -> HttpResponse | None:
+        caller = getattr(request, "principal", None)
+        try:
+            enforce(policy_of(view), caller, request.method or "")
+        except NotAuthenticated as refused:
+            return error_answer(request, getattr(request, "credential_error", None) or refused)
+        except KnowledgeBaseError as refused:
+            return error_answer(request, refused)
         return None

@@ -83,6 +83,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "accounts.middleware.PrincipalMiddleware",
+    "kb_platform.middleware.PolicyMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -148,6 +149,11 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+BOOTSTRAP_STEPS = [
+    "accounts.setup.bootstrap",
+    "ingestion.bootstrap.bootstrap",
+]  # run at every start, each repeatable
+CSRF_FAILURE_VIEW = "kb_platform.health.stale_form"
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "ask"
 SESSION_COOKIE_AGE = 12 * 3600

@@ -1,0 +1,1 @@
+"""Pages of accounts: signing in, one's own account and tokens, people, groups, the audit log."""

@@ -1,0 +1,37 @@
+"""The answer to an expected error outside of DRF: JSON for programs, a page or the sign-in form for people."""
+
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+from kb_platform.api import error_body
+from kb_platform.errors import KnowledgeBaseError, NotAuthenticated
+
+FOR_PROGRAMS = ("/api/", "/metrics")
+PAGES = {400, 403, 404, 409, 413, 503}
+
+
+def error_answer(request: HttpRequest, error: KnowledgeBaseError) -> HttpResponse:
+    if request.path.startswith(FOR_PROGRAMS):
+        return _as_json(error)
+    if isinstance(error, NotAuthenticated):
+        return _to_sign_in(request)
+    status = error.status if error.status in PAGES else 500
+    return render(request, f"errors/{status}.html", {"error": error}, status=status)
+
+
+def _as_json(error: KnowledgeBaseError) -> HttpResponse:
+    response = JsonResponse(error_body(error), status=error.status)
+    if error.status == 401:
+        response["WWW-Authenticate"] = 'Bearer realm="api"'
+    if error.status == 503:
+        response["Retry-After"] = "5"
+    return response
+
+
+def _to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Back to the page afterwards, if it can be opened by a plain GET."""
+    response = redirect_to_login(request.get_full_path() if request.method == "GET" else "/")
+    if request.headers.get("HX-Request"):  # a fragment must not be replaced by the sign-in page
+        return HttpResponse(status=204, headers={"HX-Redirect": response["Location"]})
+    return response
