@@ -72,13 +72,17 @@ def bootstrap() -> str:
 
 
 def run_command(name: str) -> None:
-    """`manage.py name` as a child that shows its output. Raises ServiceError if it fails."""
+    """`manage.py name` as a child that shows what goes wrong. Raises ServiceError if it fails."""
     command = [*dying_with_parent(signal.SIGTERM), sys.executable, "manage.py", name]
     done = subprocess.run(
-        command, cwd=settings.BASE_DIR, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True
+        command,
+        cwd=settings.BASE_DIR,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
     )
     if done.returncode:
-        raise ServiceError(f"`manage.py {name}` failed with code {done.returncode}; its output is above")
+        raise ServiceError(f"`manage.py {name}` failed with code {done.returncode}; the reason is above")
 
 
 def _static_fingerprint() -> str:

@@ -76,7 +76,7 @@ class Site:
             )
         if not self._comes_true(_workers_answer):
             say("Warning: the workers do not answer, so uploads will wait; their output is above")
-        self._terminal.plain("\n".join(filter(None, ["", printed, f"Open {site_address()}", ""])))
+        self._terminal.plain("\n".join(["", *filter(None, [printed]), f"Open {site_address()}", ""]))
 
     def _comes_true(self, is_true: Callable[[], bool]) -> bool:
         """Supervise until it is true, or READY_TIMEOUT_S have passed."""

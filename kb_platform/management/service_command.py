@@ -9,7 +9,10 @@ from kb_platform.embedded.session import ensure_services
 
 
 class ServiceCommand(BaseCommand):
-    """Subclasses implement `run`; `needs_workers = True` also makes sure that queued tasks are run meanwhile."""
+    """Subclasses implement `run`.
+
+    needs_workers: whether queued tasks must be run meanwhile; an option `wait` that is off makes that unnecessary.
+    """
 
     needs_workers = False
 

@@ -5,6 +5,7 @@ fixture `services`, is set up; under xdist the controller starts them at once an
 KB_TEST_EXTERNAL=1 keeps DATABASE_URL and REDIS_URL, and starts nothing.
 """
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -29,7 +30,8 @@ IS_XDIST_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
 
 def _prepare_environment() -> None:
-    os.environ["KB_DATA_DIR"] = tempfile.mkdtemp(prefix="kb-test-")
+    data_dir = os.environ["KB_DATA_DIR"] = tempfile.mkdtemp(prefix="kb-test-")
+    atexit.register(shutil.rmtree, data_dir, ignore_errors=True)  # also where pytest gives up before its hooks
     for name in list(os.environ):
         if name.startswith("KB_ADMIN_") or name in ("KB_RUN_DIR", "KB_SAMPLES", "KB_LOG_LEVEL"):
             del os.environ[name]
