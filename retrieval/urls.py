@@ -2,9 +2,14 @@
 
 from django.urls import path
 
-from retrieval.views import source
+from retrieval.views import ask, search, source
 
 urlpatterns = [
+    path("", ask.ask, name="ask"),
+    path("c/<str:uid>", ask.conversation, name="conversation"),
+    path("c/<str:uid>/delete", ask.conversation_delete, name="conversation_delete"),
+    path("m/<str:uid>/feedback", ask.message_feedback, name="message_feedback"),
+    path("search", search.search_page, name="search"),
     path("d/<str:uid>", source.source, name="source"),
     path("d/<str:uid>/p/<int:page>", source.source, name="source_page"),
 ]

@@ -15,7 +15,8 @@ from ingestion.files import PDF
 from ingestion.models import IN_FORCE, Document, DocumentVersion, Element
 from ingestion.parsing.elements import Kind
 from kb_platform.errors import NotFound
-from retrieval.models import Citation
+from retrieval.chat.selectors import get_message, visible_message
+from retrieval.chat.values import ShownCitation
 
 PART = 200  # elements of a document without pages shown at once
 OUTLINE = 80
@@ -82,7 +83,8 @@ class Viewed:
     image: PageImage | None
     part: int
     part_count: int
-    citations: tuple[Citation, ...] = ()
+    citations: tuple[ShownCitation, ...] = ()
+    conversation_uid: str = ""
 
     @property
     def is_superseded(self) -> bool:
@@ -108,6 +110,7 @@ def view_document(principal: Principal, uid: str, place: Place) -> Viewed:
     else:
         part, part_count = _part_number(elements, place)
         shown = elements.filter(order__gte=(part - 1) * PART, order__lt=part * PART)
+    citations, conversation_uid = _cited(principal, document, version, place.cite)
     return Viewed(
         document=document,
         version=version,
@@ -118,7 +121,8 @@ def view_document(principal: Principal, uid: str, place: Place) -> Viewed:
         image=_image(elements, passage, part) if is_paged else None,
         part=part,
         part_count=part_count,
-        citations=tuple(_citations(principal, document, version, place.cite)),
+        citations=citations,
+        conversation_uid=conversation_uid,
     )
 
 
@@ -200,19 +204,18 @@ def _image(elements: QuerySet[Element], passage: Sequence[Element], page: int) -
     return PageImage(number=page, width=width, height=height, boxes=boxes)
 
 
-def _citations(
+def _cited(
     principal: Principal, document: Document, version: DocumentVersion, message_uid: str
-) -> QuerySet[Citation]:
-    """The passages of this version that one of the reader's own answers cites."""
+) -> tuple[tuple[ShownCitation, ...], str]:
+    """The passages of this version that one of the reader's own answers cites, and its conversation's uid."""
     if not message_uid:
-        return Citation.objects.none()
+        return (), ""
+    try:
+        message = visible_message(principal, get_message(principal, message_uid))
+    except NotFound:
+        return (), ""
+    here = (str(document.uid), version.number)
     return (
-        Citation.objects.filter(
-            message__uid=selectors.parse_uid(message_uid),
-            message__conversation__user=principal.user_id,
-            document=document,
-            version=version,
-        )
-        .select_related("message__conversation", "document", "version")
-        .order_by("n")
+        tuple(c for c in message.citations if (c.document_uid, c.version_number) == here),
+        message.conversation_uid,
     )

@@ -102,6 +102,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "kb_platform.context_processors.shell",
+                "ingestion.context_processors.rail",
+                "retrieval.context_processors.rail",
             ],
             "builtins": ["django.templatetags.i18n", "django.templatetags.static"],
         },

@@ -124,7 +124,7 @@ def rail(context: Context) -> dict[str, Any]:
         "managing": managing,
         "workspace": _links(WORKSPACE, current, administrator=administrator),
         "groups": [group for group in groups if group["links"]],
-        "recent_conversations": context.get("recent_conversations") if not managing else (),
+        "recent_conversations": () if managing else context.get("recent_conversations", ()),
         "conversation_uid": str(match.kwargs.get("uid", "")) if match and current == "conversation" else "",
     }
 

@@ -1,26 +1,34 @@
 """How answers, citations and places in documents read on a page. Formatting only."""
 
+from collections.abc import Iterable
 from urllib.parse import urlencode
 
 from django.template import Library
 from django.urls import reverse
 
-from retrieval.models import Citation
+from retrieval import turns
+from retrieval.chat.values import ShownCitation
+from retrieval.links import source_url
+from retrieval.values import Passage
 from retrieval.viewer import Viewed
 
 register = Library()
 
 
 @register.simple_tag
-def citation_url(citation: Citation) -> str:
-    """The viewer at the cited passage, in the version it was read from."""
-    place = {
-        "from": citation.first_element,
-        "to": citation.last_element,
-        "version": citation.version.number if citation.version else "",
-        "cite": citation.message.uid,
-    }
-    return f"{reverse('source', args=[citation.document.uid])}?{urlencode(place)}#passage"  # type: ignore[union-attr]
+def citation_url(message_uid: str, citation: ShownCitation) -> str:
+    return turns.citation_url(message_uid, citation)
+
+
+@register.simple_tag
+def passage_url(passage: Passage) -> str:
+    """The viewer at a found passage."""
+    return source_url(passage)
+
+
+@register.simple_tag
+def degraded_sentences(channels: Iterable[str]) -> tuple[str, ...]:
+    return turns.degraded_sentences(channels)
 
 
 @register.simple_tag

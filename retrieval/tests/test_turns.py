@@ -1,0 +1,44 @@
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from retrieval.chat.values import ShownCitation, ShownMessage
+from retrieval.turns import answer_blocks
+
+CITATION = ShownCitation(
+    n=1, document_uid="u", title='A "title"', version_number=2, page=3, heading_path=(), quote="q",
+    first_element=4, last_element=5,
+)  # fmt: skip
+MESSAGE = ShownMessage(
+    uid="m", conversation_uid="c", question="q", answer="", refused=False, grounded=True, withdrawn=False,
+    citations=(CITATION,), degraded=(), trace_id="", created_at=datetime(2026, 1, 1, tzinfo=UTC),
+)  # fmt: skip
+
+
+def lines(answer):
+    return [line for block in answer_blocks(replace(MESSAGE, answer=answer)) for line in block.lines]
+
+
+def test_a_marker_becomes_a_chip_kept_with_the_word_before_it():
+    (line,) = lines("Up to 320 USD. [1]")
+    assert line.startswith('Up to 320 <span class="nb">USD.<a class="cite" href="')
+    assert ">1</a></span>" in line
+
+
+def test_a_chip_stays_with_chinese_punctuation():
+    (line,) = lines("可乘坐一等座。[1]")
+    assert line.startswith('可乘坐一等<span class="nb">座。<a class="cite"')
+
+
+def test_markers_without_a_source_are_dropped():
+    assert lines("So it is. [7]") == ["So it is."]
+
+
+def test_text_and_titles_are_escaped():
+    (line,) = lines("<b>x</b> & y [1]")
+    assert "&lt;b&gt;x&lt;/b&gt; &amp; " in line
+    assert 'title="A &quot;title&quot;"' in line
+
+
+def test_lists_and_paragraphs_are_told_apart():
+    blocks = list(answer_blocks(replace(MESSAGE, answer="Steps:\n\n1. One [1]\n2. Two\n\nDone.")))
+    assert [(block.is_list, len(block.lines)) for block in blocks] == [(False, 1), (True, 2), (False, 1)]

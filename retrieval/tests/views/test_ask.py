@@ -1,0 +1,101 @@
+import pytest
+
+from retrieval.chat.service import answer
+from retrieval.models import Conversation, Feedback, Message
+
+pytestmark = pytest.mark.django_db(transaction=True)
+QUESTION = "What is the nightly hotel cap in Lisbon?"
+
+
+@pytest.fixture
+def shelf(library, reader):
+    collection = library.collection("Handbook", reader)
+    library.document(collection, "Travel", "The nightly hotel cap in Lisbon is 145 euros.")
+    return collection
+
+
+def test_the_empty_page_tells_how_much_is_open(visit, calm, shelf, reader, outsider):
+    assert "the one document open to you" in calm(visit(reader).get("/"))
+    assert "No document is open to you yet" in calm(visit(outsider).get("/"))
+
+
+def test_without_scripts_a_question_is_a_post_that_leads_to_its_answer(visit, calm, shelf, reader):
+    response = visit(reader).post("/", {"question": QUESTION})
+    message = Message.objects.get()
+    assert response.url == f"/c/{message.conversation.uid}#m-{message.uid}"
+    page = calm(visit(reader).get(response.url))
+    assert 'aria-label="Source 1"' in page
+    assert f"cite={message.uid}#passage" in page
+    assert "Every statement has a source" in page
+
+
+def test_a_follow_up_stays_in_its_conversation(visit, shelf, reader):
+    client = visit(reader)
+    client.post("/", {"question": QUESTION})
+    uid = Conversation.objects.get().uid
+    client.post(f"/c/{uid}", {"question": QUESTION})
+    assert Conversation.objects.get().messages.count() == 2
+
+
+def test_the_script_gets_one_turn_and_the_address_of_its_conversation(visit, shelf, reader):
+    response = visit(reader).post("/", {"question": QUESTION}, headers={"X-Answer-Only": "1"})
+    assert response["X-Conversation"] == f"/c/{Conversation.objects.get().uid}"
+    assert response.content.decode().lstrip().startswith("<section")
+
+
+def test_a_question_that_cannot_be_used_is_kept_and_explained(visit, calm, shelf, reader):
+    response = visit(reader).post("/", {"question": "x" * 3000})
+    page = calm(response)
+    assert response.status_code == 400
+    assert "up to 2000 characters" in page
+    assert "x" * 3000 in page
+    assert visit(reader).post("/", {"question": " "}, headers={"X-Answer-Only": "1"}).status_code == 400
+
+
+def test_a_refusal_reads_alike_for_hidden_and_missing(visit, shelf, reader, outsider):
+    hidden = visit(outsider).post("/", {"question": QUESTION}, follow=True).content.decode()
+    missing = visit(reader).post("/", {"question": "zeppelin"}, follow=True).content.decode()
+    for page in (hidden, missing):
+        assert "Nothing open to you supports an answer" in page
+        assert "/d/" not in page
+
+
+def test_an_answer_is_withdrawn_when_its_source_closes(visit, library, shelf, reader):
+    message = answer(QUESTION, principal=reader)
+    library.revoke(shelf.scope, reader)
+    page = visit(reader).get(f"/c/{message.conversation_uid}").content.decode()
+    assert "This answer has been withdrawn" in page
+    assert "145 euros" not in page
+
+
+def test_a_conversation_is_its_owners_alone(visit, shelf, reader, outsider):
+    message = answer(QUESTION, principal=reader)
+    for path in (f"/c/{message.conversation_uid}", "/c/none"):
+        assert visit(outsider).get(path).status_code == 404
+    assert visit(outsider).post(f"/m/{message.uid}/feedback", {"vote": "up"}).status_code == 404
+    assert visit(outsider).post(f"/c/{message.conversation_uid}/delete").status_code == 404
+    assert Conversation.objects.exists()
+
+
+def test_a_vote_is_kept_and_shown(visit, shelf, reader):
+    message = answer(QUESTION, principal=reader)
+    visit(reader).post(f"/m/{message.uid}/feedback", {"vote": "down"})
+    assert Feedback.objects.get().vote == "down"
+    path = f"/m/{message.uid}/feedback"
+    part = visit(reader).post(path, {"vote": "up"}, headers={"HX-Request": "true"}).content.decode()
+    assert 'value="up" aria-label="Helpful" title="Helpful" aria-pressed="true"' in part
+
+
+def test_the_viewer_lists_the_passages_of_the_answer(visit, calm, shelf, reader):
+    message = answer(QUESTION, principal=reader)
+    (citation,) = message.citations
+    path = f"/d/{citation.document_uid}?from=0&to=0&version=1&cite={message.uid}"
+    page = calm(visit(reader).get(path))
+    assert "Passages your answer used" in page
+    assert f"/c/{message.conversation_uid}#m-{message.uid}" in page
+
+
+def test_recent_conversations_stand_in_the_rail(visit, shelf, reader, outsider):
+    answer(QUESTION, principal=reader)
+    assert QUESTION in visit(reader).get("/search").content.decode()
+    assert QUESTION not in visit(outsider).get("/search").content.decode()

@@ -1,0 +1,66 @@
+import pytest
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def shelf(library, reader):
+    collection = library.collection("Handbook", reader)
+    cap = "The nightly hotel cap in Lisbon is 145 euros."
+    library.document(collection, "Travel", cap, doc_type="policy", tags=["travel"], language="en")
+    library.document(collection, "假期", "员工每年享有十天带薪年假。", doc_type="manual", language="zh")
+    return collection
+
+
+def test_results_mark_the_words_and_say_why(visit, calm, shelf, reader):
+    page = calm(visit(reader).get("/search?q=hotel+caps"))
+    assert "<mark>hotel</mark> <mark>cap</mark>" in page
+    assert "Keywords: rank 1" in page
+    assert "Meaning: rank 1" in page
+    assert "#passage" in page
+
+
+def test_the_outsider_finds_nothing_and_no_facet(visit, calm, shelf, outsider):
+    page = calm(visit(outsider).get("/search?q=hotel+cap"))
+    assert "Nothing found" in page
+    assert "Handbook" not in page
+    assert "policy" not in page
+
+
+def test_facets_narrow_the_results(visit, calm, shelf, reader):
+    page = calm(visit(reader).get("/search?q=hotel+cap&type=manual"))
+    assert "145 euros" not in page.replace("<mark>", "").replace("</mark>", "")
+    assert 'value="manual" form="search-form" checked' in page
+    page = calm(visit(reader).get(f"/search?q=hotel&tag=travel&language=en&collection={shelf.uid}"))
+    assert "145 euros" in page
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "q=",
+        "q=%F0%9F%98%80",
+        "q='%3B+drop+table--",
+        "q=%00",
+        "q=a&page=99999",
+        "q=a&page=x",
+        "q=a&collection=no",
+    ],
+)
+def test_odd_queries_get_a_page(visit, calm, shelf, reader, query):
+    response = visit(reader).get(f"/search?{query}")
+    assert response.status_code in (200, 400)
+    calm(response)
+
+
+def test_too_long_and_badly_dated_queries_say_what_is_wrong(visit, calm, shelf, reader):
+    response = visit(reader).get("/search", {"q": "x" * 3000})
+    assert response.status_code == 400
+    assert "up to 2000 characters" in calm(response)
+    assert "as in 2026-03-31" in calm(visit(reader).get("/search?q=hotel&after=tomorrow"))
+
+
+def test_a_lost_channel_is_told(visit, calm, shelf, reader, embedder):
+    embedder.is_broken = True
+    assert "Meaning-based search is unavailable" in calm(visit(reader).get("/search?q=hotel+cap+lisbon"))

@@ -1,0 +1,127 @@
+"""Answers as the page shows them: paragraphs with citation chips, source cards per document, what was degraded."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.utils.html import conditional_escape, format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.values import Principal
+from retrieval.chat.values import ShownCitation, ShownMessage
+from retrieval.links import source_url
+from retrieval.results import file_names
+
+DEGRADED = {
+    "dense": gettext_lazy("Meaning-based search is unavailable; differently worded passages may be missed."),
+    "lexical": gettext_lazy("Keyword search is unavailable; exact names and numbers may be missed."),
+}
+_MARKERS = re.compile(
+    r"(?P<before>[^\s\u3400-\u9fff]{0,24}|[\u3400-\u9fff][。，；：！？”」』）]*)\s*(?P<markers>(?:\[\d{1,3}\]\s*)+)"
+)
+_MARKER = re.compile(r"\[(\d{1,3})\]")
+_BULLET = re.compile(r"^\s*(?:[-•*]|\d{1,3}[.)、])\s+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceCard:
+    """One cited document with the numbers of its passages; it opens at the first."""
+
+    title: str
+    file_name: str
+    url: str
+    numbers: tuple[int, ...]
+    place: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerBlock:
+    """A paragraph, or the items of a list; each line is escaped text with chips."""
+
+    is_list: bool
+    lines: tuple[SafeString, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    message: ShownMessage
+    blocks: tuple[AnswerBlock, ...]
+    sources: tuple[SourceCard, ...]
+    degraded: tuple[str, ...]
+
+
+def turns_of(principal: Principal, messages: Sequence[ShownMessage]) -> list[Turn]:
+    names = file_names(principal, {c.document_uid for message in messages for c in message.citations})
+    return [
+        Turn(
+            message=message,
+            blocks=tuple(answer_blocks(message)),
+            sources=tuple(_sources(message, names)),
+            degraded=degraded_sentences(message.degraded),
+        )
+        for message in messages
+    ]
+
+
+def degraded_sentences(channels: Iterable[str]) -> tuple[str, ...]:
+    return tuple(str(DEGRADED.get(channel, channel)) for channel in channels)
+
+
+def citation_url(message_uid: str, citation: ShownCitation) -> str:
+    """The viewer at the cited passage, in the version it was read from."""
+    address, _hash, anchor = source_url(citation).partition("#")
+    return f"{address}&cite={message_uid}#{anchor}"
+
+
+def answer_blocks(message: ShownMessage) -> Iterable[AnswerBlock]:
+    """The answer's text by paragraphs and lists. Markers without a source are dropped."""
+    for part in re.split(r"\n\s*\n", message.answer.strip()):
+        lines = [line for line in part.split("\n") if line.strip()]
+        is_list = len(lines) > 1 and all(_BULLET.match(line) for line in lines)
+        if is_list:
+            lines = [_BULLET.sub("", line, count=1) for line in lines]
+        if lines:
+            yield AnswerBlock(is_list=is_list, lines=tuple(_with_chips(line, message) for line in lines))
+
+
+def _with_chips(line: str, message: ShownMessage) -> SafeString:
+    """Escaped text; each chip stays on the line of the word it supports."""
+    known = {citation.n: citation for citation in message.citations}
+    out: list[str] = []
+    at = 0
+    for match in _MARKERS.finditer(line):
+        out.append(conditional_escape(line[at : match.start()]))
+        numbers = [int(n) for n in _MARKER.findall(match["markers"])]
+        chips = [_chip(message, known[n]) for n in numbers if n in known]
+        kept = format_html('<span class="nb">{}{}</span>', match["before"], mark_safe("".join(chips)))  # noqa: S308
+        out.append(kept if chips else conditional_escape(match["before"]))
+        out.append(" " if match.end() < len(line) else "")
+        at = match.end()
+    out.append(conditional_escape(line[at:]))
+    return mark_safe("".join(out))  # noqa: S308 every part was escaped above
+
+
+def _chip(message: ShownMessage, citation: ShownCitation) -> SafeString:
+    label = _("Source %(n)d") % {"n": citation.n}
+    url = citation_url(message.uid, citation)
+    return format_html(
+        '<a class="cite" href="{}" aria-label="{}" title="{}">{}</a>', url, label, citation.title, citation.n
+    )
+
+
+def _sources(message: ShownMessage, names: dict[str, str]) -> Iterable[SourceCard]:
+    by_document: dict[str, list[ShownCitation]] = {}
+    for citation in message.citations:
+        by_document.setdefault(citation.document_uid, []).append(citation)
+    for uid, cited in by_document.items():
+        pages = sorted({citation.page for citation in cited if citation.page})
+        place = _("p. %(pages)s") % {"pages": ", ".join(map(str, pages))} if pages else ""
+        yield SourceCard(
+            title=cited[0].title,
+            file_name=names.get(uid, ""),
+            url=citation_url(message.uid, cited[0]),
+            numbers=tuple(citation.n for citation in cited),
+            place=place or (cited[0].heading_path[-1] if cited[0].heading_path else ""),
+        )

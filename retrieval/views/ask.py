@@ -1,0 +1,104 @@
+"""The ask page: one form, answers with numbered sources. Without scripts a question is a POST that redirects."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.requests import PageRequest
+from ingestion import selectors
+from kb_platform.errors import InvalidInput, KnowledgeBaseError
+from kb_platform.policies import Access, policy
+from retrieval.chat.selectors import get_conversation, get_message, messages_of
+from retrieval.chat.service import answer, delete_conversation, give_feedback
+from retrieval.examples import example_questions
+from retrieval.filters import parse_filters
+from retrieval.turns import turns_of
+
+get_or_post = require_http_methods(["GET", "HEAD", "POST"])
+PIECEMEAL = "X-Answer-Only"  # the script's request: it wants one turn, not a page
+
+
+@policy(Access.SIGNED_IN)
+@get_or_post
+def ask(request: PageRequest) -> HttpResponse:
+    """An empty page with a few questions to begin with; a POST asks in a new conversation."""
+    if request.method == "POST":
+        return _answered(request, conversation=None)
+    return _page(request, examples=example_questions(request.principal))
+
+
+@policy(Access.OBJECT)
+@get_or_post
+def conversation(request: PageRequest, uid: str) -> HttpResponse:
+    current = get_conversation(request.principal, uid)
+    if request.method == "POST":
+        return _answered(request, conversation=uid)
+    turns = turns_of(request.principal, messages_of(request.principal, current))
+    return _page(request, conversation=current, turns=turns)
+
+
+def _answered(request: PageRequest, conversation: str | None) -> HttpResponse:
+    collections = [uid for uid in request.POST.getlist("collection") if uid]
+    try:
+        message = answer(
+            request.POST.get("question", ""),
+            principal=request.principal,
+            conversation=conversation,
+            filters=parse_filters({}, collections=collections or None),
+        )
+    except KnowledgeBaseError as error:
+        return _refused(request, error, conversation)
+    address = reverse("conversation", args=[message.conversation_uid])
+    if PIECEMEAL not in request.headers:
+        return redirect(f"{address}#m-{message.uid}")
+    turn = turns_of(request.principal, [message])[0]
+    response = render(request, "retrieval/_turn.html", {"turn": turn, "answer_only": True})
+    response["X-Conversation"] = address
+    return response
+
+
+def _refused(request: PageRequest, error: KnowledgeBaseError, conversation: str | None) -> HttpResponse:
+    """The question is kept, and a sentence says what to do about it."""
+    named = isinstance(error, InvalidInput) and error.fields
+    problem = " ".join(str(reason) for reason in error.fields.values()) if named else str(error)
+    if PIECEMEAL in request.headers:
+        return render(request, "retrieval/_problem.html", {"problem": problem}, status=error.status)
+    current = get_conversation(request.principal, conversation) if conversation else None
+    turns = turns_of(request.principal, messages_of(request.principal, current)) if current else []
+    return _page(request, conversation=current, turns=turns, problem=problem, status=error.status)
+
+
+def _page(request: PageRequest, *, status: int = 200, **context: Any) -> HttpResponse:
+    asked = request.POST or request.GET
+    collections = selectors.collections_for(request.principal)
+    shown = {
+        "question": asked.get("question", asked.get("q", "")),
+        "chosen_collection": asked.get("collection", ""),
+        "collections": collections,
+        "document_count": selectors.documents_for(request.principal)
+        .filter(active_version__isnull=False, archived_at=None)
+        .count(),
+    }
+    return render(request, "retrieval/ask.html", {**shown, **context}, status=status)
+
+
+@policy(Access.OBJECT)
+@require_POST
+def message_feedback(request: PageRequest, uid: str) -> HttpResponse:
+    message = get_message(request.principal, uid)
+    give_feedback(message, principal=request.principal, vote=request.POST.get("vote", ""))
+    address = reverse("conversation", args=[message.conversation.uid])
+    if request.htmx:
+        context = {"uid": uid, "vote": request.POST.get("vote", "")}
+        return render(request, "retrieval/_votes.html", context)
+    return redirect(f"{address}#m-{uid}")
+
+
+@policy(Access.OBJECT)
+@require_POST
+def conversation_delete(request: PageRequest, uid: str) -> HttpResponse:
+    delete_conversation(get_conversation(request.principal, uid), principal=request.principal)
+    return redirect("ask")
