@@ -33,9 +33,6 @@ class StrictSerializer(serializers.Serializer[Any]):
 class IdField(serializers.CharField):
     """An id as the API writes it, a string of digits; the number inside. Whether it names anything is asked later."""
 
-    def __init__(self, **named: Any) -> None:
-        super().__init__(max_length=64, **named)
-
     def to_internal_value(self, data: Any) -> Any:
         text = super().to_internal_value(data)
         return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else 0
