@@ -19,6 +19,11 @@ class Group:
     shared_before: int
 
     @property
+    def top_depth(self) -> int:
+        """Depth of the highest heading that it begins with, or of its path."""
+        return min(len(self.runs[0][0].path), len(self.path))
+
+    @property
     def atoms(self) -> tuple[Atom, ...]:
         return tuple(atom for run in self.runs for atom in run)
 
@@ -117,7 +122,8 @@ def _joined(first: Group, second: Group, sizes: MergeSizes) -> Group | None:
     """
     smaller, total = min(first.tokens, second.tokens), first.tokens + second.tokens
     path = shared(first.path, second.path)
-    are_siblings = path == first.path or (path == second.path[:-1] and first.shared_before <= len(path))
+    is_child = len(path) == max(0, second.top_depth - 1)
+    are_siblings = path == first.path or (is_child and first.shared_before <= len(path))
     if not are_siblings or not sizes.allow(smaller, total):
         return None
     total += _untold(first, path) + _untold(second, path)

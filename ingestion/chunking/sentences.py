@@ -14,7 +14,7 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Nos|Fig|Sec|Art|vs|e\.g|i\.e|cf|approx|Inc|Ltd)\.$"
 )
 _CLAUSE_END = re.compile(r"[，、,;；:：|）)\]】》]\s*|\s+")
-_SHORT, _SHORT_IN_LONG_TEXT, _LONG_TEXT = 12, 120, 200_000
+_SHORT, _SHORT_IN_LONG_TEXT, _LONG_TEXT = 8, 120, 200_000
 
 
 def split_sentences(text: str) -> list[str]:
