@@ -1,0 +1,173 @@
+"""PDF with a text layer, by MuPDF: pages read one by one, then ordered, cut into blocks and given headings.
+
+A page or table that fails costs itself and leaves a warning. Pages without text are named; a file without any is
+refused, because reading text from pictures is not available. The only module, with pdf_page, that knows PyMuPDF.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pymupdf
+
+from ingestion.parsing.elements import Element, Kind, ParsedDocument, Quality
+from ingestion.parsing.errors import Rejected
+from ingestion.parsing.limits import MAX_PAGES
+from ingestion.parsing.pdf_blocks import Block, joined, page_blocks
+from ingestion.parsing.pdf_headings import drop_furniture, mark_headings, typography
+from ingestion.parsing.pdf_page import Page, read_page
+from ingestion.parsing.tables import read_table
+
+_SHRINK_EVERY = 20
+_LEAST_CHARACTERS = 3
+_GARBLED_PAGE = 0.3
+_NO_TITLE = re.compile(
+    r"^(untitled|\(anonymous\)|anonymous|无标题|microsoft word\s*-\s*)|\.(docx?|pdf|jpe?g|png|tmp|indd|wps)$",
+    re.IGNORECASE,
+)
+_OUT_OF_MEMORY = re.compile(r"[mc]alloc|realloc|out of memory", re.IGNORECASE)
+
+
+def parse(data: bytes, *, progress: Callable[[int, int], None]) -> ParsedDocument:
+    """Read a PDF. progress gets (0, pages) before the first page, then (done, pages).
+
+    Raises Rejected: encrypted, truncated, corrupt, too_large (pages or memory), no_text_layer.
+    """
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    pymupdf.TOOLS.mupdf_display_warnings(False)
+    pymupdf.no_recommend_layout()
+    document = _open(data)
+    progress(0, document.page_count)
+    pages, failed = _read_pages(document, progress)
+    empty = [page.number for page in pages if _is_picture(page)]
+    with_text = [page for page in pages if page.characters >= _LEAST_CHARACTERS]
+    if not with_text:
+        raise Rejected("no_text_layer" if empty else "corrupt" if failed else "no_text")
+    elements = _elements(pages, _outline(document))
+    garbled = [page.number for page in with_text if page.garbled > _GARBLED_PAGE * page.characters]
+    warnings = (
+        ("repaired", bool(document.is_repaired)),
+        (f"pages_without_text:{spans(empty)}", bool(empty)),
+        (f"pages_failed:{spans(failed)}", bool(failed)),
+        (f"pages_garbled:{spans(garbled)}", bool(garbled)),
+        (
+            f"tables_failed:{spans(p.number for p in pages if p.tables_failed)}",
+            any(p.tables_failed for p in pages),
+        ),
+        (f"parts_skipped:{', '.join(document.embfile_names())}", document.embfile_count() > 0),
+    )
+    metadata = document.metadata or {}
+    written = (metadata.get("title") or "").strip()
+    first_title = next((e.text for e in elements if e.kind is Kind.TITLE), "")
+    return ParsedDocument(
+        media_type="application/pdf",
+        elements=tuple(elements),
+        quality=Quality(
+            pages=document.page_count,
+            pages_with_text=len(with_text),
+            garble_ratio=round(sum(p.garbled for p in pages) / max(sum(p.characters for p in pages), 1), 4),
+            warnings=tuple(text for text, applies in warnings if applies),
+        ),
+        title=written if written and not _NO_TITLE.search(written) else first_title,
+        author=(metadata.get("author") or "").strip(),
+        properties={"outline": [title for _level, title, _page in _outline(document)[:500]]}
+        if _outline(document)
+        else {},
+    )
+
+
+def _open(data: bytes) -> Any:
+    try:
+        document = pymupdf.open(stream=data, filetype="pdf")
+        if document.needs_pass:
+            raise Rejected("encrypted")
+        count = document.page_count
+    except Rejected:
+        raise
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise _explained(error, data) from error
+    if count == 0:
+        raise Rejected(_end_reason(data))
+    if count > MAX_PAGES:
+        raise Rejected("too_large", limit=f"{MAX_PAGES} pages")
+    return document
+
+
+def _explained(error: Exception, data: bytes) -> Rejected:
+    if _OUT_OF_MEMORY.search(str(error)):
+        return Rejected("too_large", limit="memory")
+    return Rejected(_end_reason(data))
+
+
+def _end_reason(data: bytes) -> str:
+    """A PDF ends with %%EOF; without it the file was cut off."""
+    return "corrupt" if b"%%EOF" in data[-2_048:] else "truncated"
+
+
+def _read_pages(document: Any, progress: Callable[[int, int], None]) -> tuple[list[Page], list[int]]:
+    pages: list[Page] = []
+    failed: list[int] = []
+    for number in range(1, document.page_count + 1):
+        try:
+            pages.append(read_page(document, number))
+        except MemoryError:
+            raise
+        except Exception as error:
+            if _OUT_OF_MEMORY.search(str(error)):
+                raise Rejected("too_large", limit="memory") from error
+            failed.append(number)
+        if number % _SHRINK_EVERY == 0:
+            pymupdf.TOOLS.store_shrink(100)
+            progress(number, document.page_count)
+    return pages, failed
+
+
+def _is_picture(page: Page) -> bool:
+    return page.characters < _LEAST_CHARACTERS and page.has_pictures
+
+
+def _outline(document: Any) -> list[tuple[int, str, int]]:
+    try:
+        return [(level, str(title).strip(), page) for level, title, page in document.get_toc()]
+    except Exception:  # a broken outline is no reason to lose the pages
+        return []
+
+
+def _elements(pages: list[Page], outline: list[tuple[int, str, int]]) -> list[Element]:
+    drop_furniture(pages)
+    style = typography(pages)
+    blocks = joined([block for page in pages for block in page_blocks(page)])
+    levels = mark_headings(blocks, outline, style)
+    elements = [
+        element for number, block in enumerate(blocks) if (element := _element(block, levels.get(number, 0)))
+    ]
+    remarks = [Element(kind=Kind.NOTE, text=note, page=page.number) for page in pages for note in page.notes]
+    return elements + remarks
+
+
+def _element(block: Block, level: int) -> Element | None:
+    page, boxes = block.boxes[0].page, tuple(block.boxes)
+    if block.table is not None:
+        table = read_table(block.table.rows)
+        return (
+            Element(kind=table.kind, text=table.text, table=table.table, page=page, boxes=boxes)
+            if table
+            else None
+        )
+    if level:
+        return Element(kind=Kind.HEADING, text=block.text, level=level, page=page, boxes=boxes)
+    depth = 1 if block.kind in {Kind.LIST_ITEM, Kind.STEP} else 0
+    return Element(kind=block.kind, text=block.text, level=depth, page=page, boxes=boxes)
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Page numbers as a reader writes them: 1–3, 7."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in runs)

@@ -1,0 +1,263 @@
+"""From lines in reading order to blocks: rows, paragraphs, list items, tables, code."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from ingestion.parsing.elements import Kind, PageBox
+from ingestion.parsing.headings import list_mark
+from ingestion.parsing.pdf_columns import regions
+from ingestion.parsing.pdf_page import Line, Page
+from ingestion.parsing.pdf_tables import (
+    FoundTable,
+    Row,
+    aligned_runs,
+    aligned_table,
+    ruled_tables,
+    segment_text,
+    segments,
+)
+from ingestion.parsing.prose import CJK, join_lines
+
+_ENDS_SENTENCE = re.compile(r"[.!?。！？:：;；]['\"”’)）》」]*$")
+_GOES_ON = re.compile(f'^[a-z{CJK}(（"“]')
+_CAPTION = re.compile(
+    r"^(?:(?:Figure|Fig\.|Table|Chart)\s*[\dA-Z][\d.\-]*|[图表]\s?\d[\d.\-—]*)(?=[\s:：.．、]|$)"
+)
+_LEADER = re.compile(r"\.{4,}|…{2,}|(?:\. ){4,}|·{4,}")
+_LEAST_COLUMN = 60.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Block:
+    """One piece of a page before headings are known; `size` and `bold` are those of its lines."""
+
+    kind: Kind
+    text: str
+    boxes: list[PageBox]
+    size: float = 0.0
+    bold: bool = False
+    rows: int = 1
+    table: FoundTable | None = None
+    opens_region: bool = False  # first of a column or page: may continue the paragraph before
+    is_full: bool = False  # the last line reaches the right edge
+
+
+@dataclass(slots=True)
+class _Paragraph:
+    """Rows gathered so far, with the column they stand in."""
+
+    left: float
+    right: float
+    rows: list[Row] = field(default_factory=list)
+
+
+def page_blocks(page: Page) -> list[Block]:
+    """All blocks of a page in reading order."""
+    tables = ruled_tables(page)
+    free = [line for line in page.lines if not any(_within(line, table) for table in tables)]
+    blocks: list[Block] = []
+    for region in regions([*free, *tables]):
+        first = len(blocks)
+        blocks.extend(_region_blocks(page, region))
+        if first < len(blocks):
+            blocks[first].opens_region = True
+    return blocks
+
+
+def _within(line: Line, table: FoundTable) -> bool:
+    x, y = (line.x0 + line.x1) / 2, (line.y0 + line.y1) / 2
+    return table.x0 - 2 <= x <= table.x1 + 2 and table.y0 - 1 <= y <= table.y1 + 1
+
+
+def _region_blocks(page: Page, region: Sequence[Line | FoundTable]) -> Iterator[Block]:
+    """Blocks of one column: ruled tables stand where their top is."""
+    lines = [item for item in region if isinstance(item, Line)]
+    rows = as_rows(lines)
+    rest = sorted((item for item in region if isinstance(item, FoundTable)), key=lambda table: table.y0)
+    start = 0
+    for table in rest:
+        end = next((n for n in range(start, len(rows)) if rows[n][0].baseline > table.y0 + 2), len(rows))
+        yield from _row_blocks(page, rows[start:end])
+        yield _table_block(page, table)
+        start = end
+    yield from _row_blocks(page, rows[start:])
+
+
+def as_rows(lines: Sequence[Line]) -> list[Row]:
+    """Lines on one baseline form a row; rows from top to bottom, lines from left to right."""
+    rows: list[Row] = []
+    for line in sorted(lines, key=lambda line: (line.baseline, line.x0)):
+        if rows and _same_row(rows[-1], line):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    for row in rows:
+        row.sort(key=lambda line: line.x0)
+    return rows
+
+
+def _same_row(row: Row, line: Line) -> bool:
+    last = row[-1]
+    if abs(last.baseline - line.baseline) > 0.35 * min(max(last.size, 3.0), max(line.size, 3.0)):
+        return False
+    return all(line.x0 > other.x1 - 0.4 * line.size or line.x1 < other.x0 + 0.4 * line.size for other in row)
+
+
+def _row_blocks(page: Page, rows: Sequence[Row]) -> Iterator[Block]:
+    """Aligned tables among the rows, and paragraphs between them."""
+    if not rows:
+        return
+    left = min(row[0].x0 for row in rows)
+    right = max(row[-1].x1 for row in rows)
+    start = 0
+    for first, last in [*aligned_runs(rows), (len(rows), len(rows))]:
+        yield from _paragraphs(page, rows[start:first], left, right)
+        if first < last:
+            yield _table_block(page, aligned_table(rows[first:last]))
+        start = last
+
+
+def _table_block(page: Page, table: FoundTable) -> Block:
+    return Block(
+        kind=Kind.TABLE, text="", boxes=[page.box(table.x0, table.y0, table.x1, table.y1)], table=table
+    )
+
+
+def _paragraphs(page: Page, rows: Sequence[Row], left: float, right: float) -> Iterator[Block]:
+    paragraph = _Paragraph(left, right)
+    for row in rows:
+        if paragraph.rows and _begins(paragraph, row):
+            yield _block(page, paragraph)
+            paragraph = _Paragraph(left, right)
+        paragraph.rows.append(row)
+    if paragraph.rows:
+        yield _block(page, paragraph)
+
+
+def _begins(paragraph: _Paragraph, row: Row) -> bool:
+    """Whether a row begins a new paragraph."""
+    last = paragraph.rows[-1]
+    size = max(row[0].size, 4.0)
+    gap = row[0].baseline - last[0].baseline
+    if (
+        abs(_size(row) - _size(last)) > 0.12 * size
+        or _bold(row) != _bold(last)
+        or row[0].mono != last[0].mono
+    ):
+        return True
+    if gap > _usual_gap(paragraph.rows, size) or gap < 0:
+        return True
+    if list_mark(_row_text(row)) or _CAPTION.match(_row_text(row)) or _LEADER.search(_row_text(last)):
+        return True
+    if row[0].mono:
+        return False
+    indented = row[0].x0 > paragraph.left + 0.9 * size
+    is_item = bool(list_mark(_row_text(paragraph.rows[0])))
+    if is_item:
+        return row[0].x0 < paragraph.rows[0][0].x0 - 0.5 * size or (
+            _short(paragraph, last) and bool(_ENDS_SENTENCE.search(_row_text(last)))
+        )
+    if indented and last[0].x0 < row[0].x0 - 0.9 * size:
+        return len(paragraph.rows) > 1 or bool(_ENDS_SENTENCE.search(_row_text(last)))
+    return _short(paragraph, last) and bool(_ENDS_SENTENCE.search(_row_text(last)))
+
+
+def _usual_gap(rows: Sequence[Row], size: float) -> float:
+    """Above this distance between baselines a new paragraph begins."""
+    gaps = [after[0].baseline - before[0].baseline for before, after in pairwise(rows)]
+    return 1.25 * max(gaps) + 0.5 if gaps else 2.3 * size
+
+
+def _short(paragraph: _Paragraph, row: Row) -> bool:
+    width = paragraph.right - paragraph.left
+    return width > _LEAST_COLUMN and row[-1].x1 < paragraph.right - 0.12 * width
+
+
+def _size(row: Row) -> float:
+    return max(row, key=lambda line: len(line.text)).size
+
+
+def _bold(row: Row) -> bool:
+    return all(line.bold for line in row)
+
+
+def _row_text(row: Row) -> str:
+    return " ".join(segment_text(part) for part in segments(row))
+
+
+def _block(page: Page, paragraph: _Paragraph) -> Block:
+    rows = paragraph.rows
+    texts = [_row_text(row) for row in rows]
+    boxes = [page.box(min(l.x0 for l in row), min(l.y0 for l in row), max(l.x1 for l in row), max(l.y1 for l in row)) for row in rows]  # fmt: skip  # noqa: E741
+    shared = {
+        "size": _size(rows[0]),
+        "bold": all(map(_bold, rows)),
+        "rows": len(rows),
+        "boxes": merge_boxes(boxes),
+    }
+    if all(row[0].mono for row in rows) and len(rows) > 1:
+        return Block(kind=Kind.CODE, text="\n".join(_indented(row, paragraph.left) for row in rows), **shared)
+    mark = list_mark(texts[0])
+    if mark:
+        return Block(kind=mark.kind, text=join_lines([mark.text, *texts[1:]]), **shared)
+    if _LEADER.search(texts[0]):
+        return Block(
+            kind=Kind.PARAGRAPH, text="\n".join(_LEADER.sub(" … ", text) for text in texts), **shared
+        )
+    text = join_lines(texts)
+    kind = Kind.CAPTION if _CAPTION.match(text) and len(text) < 200 else Kind.PARAGRAPH
+    return Block(kind=kind, text=text, is_full=not _short(paragraph, rows[-1]), **shared)
+
+
+def _indented(row: Row, left: float) -> str:
+    step = max(row[0].size * 0.6, 1.0)
+    return " " * int(max(row[0].x0 - left, 0) / step) + _row_text(row)
+
+
+def merge_boxes(boxes: Sequence[PageBox]) -> list[PageBox]:
+    """One box for rows that lie below each other in one column of one page."""
+    merged: list[PageBox] = []
+    for box in boxes:
+        last = merged[-1] if merged else None
+        if last and last.page == box.page and min(last.x1, box.x1) > max(last.x0, box.x0) and abs(box.y0 - last.y1) < 2 * (box.y1 - box.y0):  # fmt: skip
+            merged[-1] = PageBox(
+                page=box.page,
+                x0=min(last.x0, box.x0),
+                y0=min(last.y0, box.y0),
+                x1=max(last.x1, box.x1),
+                y1=max(last.y1, box.y1),
+                page_width=box.page_width,
+                page_height=box.page_height,
+            )
+        else:
+            merged.append(box)
+    return merged
+
+
+def joined(blocks: Sequence[Block]) -> list[Block]:
+    """Paragraphs that a column or page break has cut, made whole again."""
+    whole: list[Block] = []
+    for block in blocks:
+        last = whole[-1] if whole else None
+        if last and block.opens_region and _continues(last, block):
+            last.text = join_lines([last.text, block.text])
+            last.boxes.extend(block.boxes)
+            last.is_full = block.is_full
+            last.rows += block.rows
+        else:
+            whole.append(block)
+    return whole
+
+
+def _continues(last: Block, block: Block) -> bool:
+    return (
+        last.kind in {Kind.PARAGRAPH, Kind.LIST_ITEM, Kind.STEP}
+        and block.kind is Kind.PARAGRAPH
+        and last.rows > 1
+        and abs(last.size - block.size) < 0.6
+        and last.bold == block.bold
+        and not _ENDS_SENTENCE.search(last.text)
+        and bool(_GOES_ON.match(block.text))
+    )

@@ -1,0 +1,191 @@
+"""Which lines of a PDF repeat on every page, and which blocks are headings: by outline, by font, by numbering."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ingestion.parsing.elements import Kind
+from ingestion.parsing.headings import is_deep_number, numbered_rank, short_enough
+from ingestion.parsing.pdf_blocks import Block
+from ingestion.parsing.pdf_page import Line, Page
+
+_ZONE = 0.12
+_DIGITS = re.compile(r"\d+")
+_SPACE = re.compile(r"\s+")
+_PAGE_NUMBER = re.compile(
+    r"^[\s\-–—|·.]*(?:page|第|p\.)?\s*(?:\d{1,4}|[ivxlc]{1,6})\s*(?:(?:of|/|页|共|，|,|之)[\s\d共页/]*)*[\s\-–—|·.]*$",
+    re.IGNORECASE,
+)
+_CONTENTS = re.compile(r"^(?:(?:table of )?contents|目\s*录)$", re.IGNORECASE)
+_CHINESE_RANKS = range(1, 7)
+_UNNUMBERED = 90
+_MAX_ROWS = 3
+_GONE = 0
+
+
+# --- running headers and footers --------------------------------------------------------------------------------
+
+
+def drop_furniture(pages: Sequence[Page]) -> None:
+    """Take running headers, footers and page numbers out of `lines`; the first of each stays, so that nothing is lost."""
+    seen: Counter[str] = Counter()
+    for page in pages:
+        seen.update({_key(page, line) for line in page.lines if _in_zone(page, line)})
+    filled = sum(bool(page.lines) for page in pages)
+    least = max(2, filled // 2) if filled <= 6 else max(3, filled // 4)
+    kept: set[str] = set()
+    for page in pages:
+        rest = [line for line in page.lines if not _is_furniture(page, line, seen, least, kept)]
+        if rest:
+            page.lines = rest
+
+
+def _in_zone(page: Page, line: Line) -> bool:
+    return line.y1 < page.height * _ZONE or line.y0 > page.height * (1 - _ZONE)
+
+
+def _key(page: Page, line: Line) -> str:
+    top = line.y1 < page.height * _ZONE
+    return f"{top}:{round(line.size)}:{_DIGITS.sub('#', _SPACE.sub('', line.text))}"
+
+
+def _is_furniture(page: Page, line: Line, seen: Counter[str], least: int, kept: set[str]) -> bool:
+    if not _in_zone(page, line):
+        return False
+    if _PAGE_NUMBER.match(line.text) and _stands_alone(page, line):
+        return True
+    key = _key(page, line)
+    if seen[key] < least:
+        return False
+    if key in kept:
+        return True
+    kept.add(key)
+    return False
+
+
+def _stands_alone(page: Page, line: Line) -> bool:
+    """Nothing else on the page lies further out than this line."""
+    if line.y0 > page.height / 2:
+        return all(other is line or other.baseline <= line.baseline + 2 for other in page.lines)
+    return all(other is line or other.baseline >= line.baseline - 2 for other in page.lines)
+
+
+# --- headings ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typography:
+    """The body's size in points, and whether bold stands out in this document."""
+
+    body_size: float
+    bold_stands_out: bool
+
+
+def typography(pages: Iterable[Page]) -> Typography:
+    sizes: Counter[float] = Counter()
+    bold = total = 0
+    for page in pages:
+        for line in page.lines:
+            sizes[round(line.size * 2) / 2] += len(line.text)
+            bold += len(line.text) if line.bold else 0
+            total += len(line.text)
+    body = sizes.most_common(1)[0][0] if sizes else 10.0
+    return Typography(body_size=body, bold_stands_out=bold < 0.5 * total)
+
+
+Outline = Sequence[tuple[int, str, int]]  # level, title, page
+
+
+def mark_headings(blocks: Sequence[Block], outline: Outline, style: Typography) -> dict[int, int]:
+    """Level by number of each block that is a heading. The first large line of all is made the title (kind TITLE)."""
+    titles: dict[tuple[int, str], int] = {(page, _squeezed(text)): level for level, text, page in outline}
+    listed = {n: level for n, b in enumerate(blocks) if (level := _outline_level(b, titles))}
+    ranks = {
+        n: rank
+        for n, b in enumerate(blocks)
+        if (rank := _rank(b, style)) is not None or (n in listed and (rank := (-b.size, 0, not b.bold)))
+    }
+    if not ranks:
+        return {}
+    title = _title_number(blocks, ranks, listed)
+    if title is not None:
+        blocks[title].kind = Kind.TITLE
+        del ranks[title]
+    levels = {rank: level for level, rank in enumerate(sorted(set(ranks.values())), start=1)}
+    return (
+        {n: levels[rank] for n, rank in ranks.items()} if not listed else _with_outline(ranks, levels, listed)
+    )
+
+
+Rank = tuple[float, int, bool]
+
+
+def _with_outline(ranks: dict[int, Rank], levels: dict[Rank, int], listed: dict[int, int]) -> dict[int, int]:
+    """Outline levels as they are; other headings below the listed heading of the same or larger type."""
+    result: dict[int, int] = {}
+    deepest: dict[Rank, int] = {}
+    for number, level in listed.items():
+        if number in ranks:
+            rank = ranks[number]
+            deepest[rank] = min(deepest.get(rank, level), level)
+    for number, rank in sorted(ranks.items()):
+        if number in listed:
+            result[number] = listed[number]
+        elif rank in deepest:
+            result[number] = deepest[rank]
+        else:
+            larger = [level for other, level in deepest.items() if other < rank]
+            result[number] = max(larger, default=0) + 1
+    return result
+
+
+def _squeezed(text: str) -> str:
+    return _SPACE.sub("", text).lower()
+
+
+def _outline_level(block: Block, titles: dict[tuple[int, str], int]) -> int:
+    if (
+        not titles
+        or block.kind not in {Kind.PARAGRAPH, Kind.STEP}
+        or block.rows > _MAX_ROWS
+        or not block.boxes
+    ):
+        return 0
+    page, text = block.boxes[0].page, _squeezed(block.text)
+    return titles.get((page, text), 0) or titles.get((page, re.sub(r"^[\d.]+", "", text)), 0)
+
+
+def _rank(block: Block, style: Typography) -> Rank | None:
+    """Sort key of a heading (largest first), None for other blocks."""
+    if (
+        block.kind not in {Kind.PARAGRAPH, Kind.STEP, Kind.LIST_ITEM}
+        or block.rows > _MAX_ROWS
+        or not short_enough(block.text)
+    ):
+        return None
+    numbered = numbered_rank(block.text)
+    larger = block.size >= style.body_size + max(1.0, 0.12 * style.body_size)
+    bold = block.bold and style.bold_stands_out and block.size >= style.body_size - 0.6
+    if block.kind is Kind.LIST_ITEM or (
+        block.kind is Kind.STEP and not (larger or bold or is_deep_number(block.text))
+    ):
+        return None
+    if larger or bold or _CONTENTS.match(block.text):
+        if not numbered and sum(map(str.isalpha, block.text)) < 2:
+            return None
+        return (-round(block.size * 2) / 2, numbered or _UNNUMBERED, not block.bold)
+    if numbered in _CHINESE_RANKS and block.rows == 1:
+        return (-round(block.size * 2) / 2, numbered, not block.bold)
+    return None
+
+
+def _title_number(blocks: Sequence[Block], ranks: dict[int, Rank], listed: dict[int, int]) -> int | None:
+    """The block in the largest type of all, if it stands at the beginning and nothing else has its size."""
+    largest = min(rank[0] for rank in ranks.values())
+    alike = [number for number, rank in ranks.items() if rank[0] == largest]
+    if len(ranks) < 2 or len(alike) != 1 or alike[0] in listed or ranks[alike[0]][1] != _UNNUMBERED:
+        return None
+    first_page = blocks[0].boxes[0].page if blocks and blocks[0].boxes else 0
+    number = alike[0]
+    return number if number < 8 and blocks[number].boxes[0].page == first_page else None

@@ -1,0 +1,213 @@
+"""What one PDF page holds, in a frame where its text stands upright: lines with font and baseline, ruled grids, form values.
+
+Many pages are stored turned; `to_display` brings a box from the upright frame to the page as a reader sees it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pymupdf
+
+from ingestion.parsing.elements import PageBox
+
+_FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
+_BOLD_FONT = re.compile(r"bold|black|heavy|demi|-medi\b|simhei|heiti|黑体|é»\x91ä½\x93", re.IGNORECASE)
+_BOLD, _MONO = 16, 8
+_MAX_PATHS = 4_000  # above: a drawing or a map, whose lines are no table
+_GARBLED = re.compile("[\ufffd\x00-\x08\x0e-\x1f\ue000-\uf8ff\U000f0000-\U0010ffff]")
+
+
+@dataclass(slots=True, kw_only=True)
+class Line:
+    """One run of text on one baseline; coordinates in the upright frame, size in points."""
+
+    text: str
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    baseline: float
+    size: float
+    bold: bool = False
+    mono: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Page:
+    """One page read; `grids` are the cell rectangles of ruled tables, `words` fill them."""
+
+    number: int
+    width: float
+    height: float
+    display: tuple[float, float]
+    to_display: tuple[float, ...]
+    lines: list[Line] = field(default_factory=list)
+    grids: list[list[tuple[float, float, float, float]]] = field(default_factory=list)
+    words: list[tuple[float, float, float, float, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    has_pictures: bool = False
+    tables_failed: bool = False
+
+    def box(self, x0: float, y0: float, x1: float, y1: float) -> PageBox:
+        """A rectangle of the upright frame as it lies on the displayed page."""
+        shown = pymupdf.Rect(x0, y0, x1, y1) * pymupdf.Matrix(*self.to_display)
+        width, height = self.display
+        return PageBox(
+            page=self.number,
+            x0=round(min(max(shown.x0, 0.0), width), 1),
+            y0=round(min(max(shown.y0, 0.0), height), 1),
+            x1=round(min(max(shown.x1, 0.0), width), 1),
+            y1=round(min(max(shown.y1, 0.0), height), 1),
+            page_width=round(width, 1),
+            page_height=round(height, 1),
+        )
+
+    @property
+    def characters(self) -> int:
+        return sum(len(line.text) for line in self.lines)
+
+    @property
+    def garbled(self) -> int:
+        return sum(len(_GARBLED.findall(line.text)) for line in self.lines)
+
+
+def read_page(document: Any, number: int) -> Page:
+    """Read page `number` (from 1). Raises what MuPDF raises on a broken page."""
+    page = document[number - 1]
+    display = (page.rect.width, page.rect.height)
+    shown = page.rotation_matrix
+    page.set_rotation(0)
+    raw = page.get_text("dict", flags=_FLAGS)
+    turn = _upright_turn(raw)
+    upright = pymupdf.Matrix(1, 1)
+    if turn:
+        page.set_rotation(turn)
+        upright = page.rotation_matrix
+        page.remove_rotation()
+        raw = page.get_text("dict", flags=_FLAGS)
+    back = ~upright
+    result = Page(
+        number=number,
+        width=page.rect.width,
+        height=page.rect.height,
+        display=display,
+        to_display=tuple(back * shown),
+        lines=list(_lines(raw)),
+        has_pictures=bool(page.get_images()) or any(True for _ in page.get_cdrawings()),
+    )
+    result.lines.extend(_form_values(page))
+    result.notes.extend(_remarks(page))
+    _find_grids(page, result)
+    return result
+
+
+def _upright_turn(raw: dict[str, Any]) -> int:
+    """The rotation under which most characters run from left to right: 0, 90, 180 or 270."""
+    votes: Counter[int] = Counter()
+    for block in raw["blocks"]:
+        for line in block.get("lines", ()):
+            if line["wmode"]:
+                continue
+            x, y = line["dir"]
+            turn = 0 if x > 0.7 else 180 if x < -0.7 else 90 if y < -0.7 else 270 if y > 0.7 else 0
+            votes[turn] += sum(len(span["text"]) for span in line["spans"])
+    return votes.most_common(1)[0][0] if votes else 0
+
+
+def _lines(raw: dict[str, Any]) -> Iterator[Line]:
+    for block in raw["blocks"]:
+        vertical: list[Line] = []
+        for line in block.get("lines", ()):
+            text = "".join(span["text"] for span in line["spans"])
+            if not text.strip():
+                continue
+            if line["wmode"]:
+                vertical.append(_line(line, text))
+            else:
+                yield _line(line, text)
+        if vertical:
+            yield _stacked(vertical)
+
+
+def _line(line: dict[str, Any], text: str) -> Line:
+    spans = [span for span in line["spans"] if span["text"].strip()]
+    main = max(spans, key=lambda span: len(span["text"]))
+    letters = sum(len(span["text"].strip()) for span in spans)
+    bold = sum(len(s["text"].strip()) for s in spans if s["flags"] & _BOLD or _BOLD_FONT.search(s["font"]))
+    x0, y0, x1, y1 = line["bbox"]
+    baseline, size = main["origin"][1], main["size"]
+    if y1 - y0 > 1.8 * size and not line["wmode"]:  # fonts with wild ascents would make lines overlap
+        y0, y1 = baseline - 0.9 * size, baseline + 0.25 * size
+    x0 = max(x0, min(span["bbox"][0] for span in spans))
+    return Line(
+        text=text.replace("\t", " ").replace("\u00ad", "-"),
+        x0=x0,
+        y0=y0,
+        x1=min(x1, max(span["bbox"][2] for span in spans)),
+        y1=y1,
+        baseline=baseline,
+        size=size,
+        bold=bold >= 0.8 * letters,
+        mono=all(span["flags"] & _MONO for span in spans),
+    )
+
+
+def _stacked(lines: list[Line]) -> Line:
+    """A column of vertical writing as one line, read from top to bottom."""
+    return Line(
+        text="".join(line.text for line in lines),
+        x0=min(line.x0 for line in lines),
+        y0=min(line.y0 for line in lines),
+        x1=max(line.x1 for line in lines),
+        y1=max(line.y1 for line in lines),
+        baseline=min(line.y0 for line in lines) + lines[0].size,
+        size=lines[0].size,
+    )
+
+
+def _form_values(page: Any) -> Iterator[Line]:
+    """What was filled into form fields, as lines at the place of the field."""
+    for widget in page.widgets() or ():
+        value = widget.field_value
+        if not isinstance(value, str) or not value.strip() or widget.field_type in _NOT_TEXT_FIELDS:
+            continue
+        box = widget.rect
+        size = min(max(box.height * 0.7, 6.0), 11.0)
+        for number, text in enumerate(line for line in value.splitlines() if line.strip()):
+            top = box.y0 + number * size * 1.2
+            yield Line(text=text.strip(), x0=box.x0, y0=top, x1=box.x1, y1=min(top + size * 1.3, box.y1 + size), baseline=top + size, size=size)  # fmt: skip
+
+
+_NOT_TEXT_FIELDS = frozenset(
+    {pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON, pymupdf.PDF_WIDGET_TYPE_BUTTON, pymupdf.PDF_WIDGET_TYPE_SIGNATURE}
+)  # fmt: skip
+
+
+def _remarks(page: Any) -> Iterator[str]:
+    """Texts of comments that readers left on the page."""
+    for remark in page.annots() or ():
+        content = (remark.info or {}).get("content", "").strip()
+        if content:
+            yield content
+
+
+def _find_grids(page: Any, result: Page) -> None:
+    """Cell rectangles of ruled tables. A failure here costs the tables of this page, not its text."""
+    paths = page.get_cdrawings()
+    if len(paths) < 3 or len(paths) > _MAX_PATHS or not result.lines:
+        return
+    try:
+        found = page.find_tables(use_layout=False, refine=True).tables
+        result.grids = [
+            [tuple(cell) for cell in table.cells if cell] for table in found if len(table.cells) > 2
+        ]
+    except MemoryError:
+        raise
+    except Exception:
+        result.tables_failed = True
+        return
+    if result.grids:
+        result.words = [word[:5] for word in page.get_text("words", flags=_FLAGS)]
