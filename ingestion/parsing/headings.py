@@ -29,7 +29,8 @@ _TIGHT_BULLET = re.compile(r"^[•●○▪■◆‣➢➤\uf0b7\uf0a7\uf06c\uf0
 _ENDS_SENTENCE = re.compile(r"[。；，;,.!！?？:：…]$")
 _NOT_A_TITLE = re.compile(r"^[\W\d_]*$")
 _MAX_CJK, _MAX_WORDS = 40, 15
-_FIRST_DECIMAL_RANK = 7
+LAST_WORDED_RANK = 6  # up to here a number alone makes a heading; decimals need a style, or a second figure
+_FIRST_DECIMAL_RANK = LAST_WORDED_RANK + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

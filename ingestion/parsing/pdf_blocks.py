@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ingestion.parsing.elements import Kind, PageBox
-from ingestion.parsing.headings import list_mark
+from ingestion.parsing.headings import (
+    LAST_WORDED_RANK,
+    is_deep_number,
+    list_mark,
+    numbered_rank,
+    short_enough,
+)
 from ingestion.parsing.pdf_columns import regions
 from ingestion.parsing.pdf_page import Line, Page
 from ingestion.parsing.pdf_tables import (
@@ -149,6 +155,8 @@ def _begins(paragraph: _Paragraph, row: Row) -> bool:
         return True
     if gap > _usual_gap(paragraph.rows, size) or gap < 0:
         return True
+    if _heads(paragraph, row) or (len(paragraph.rows) == 1 and _heads(paragraph, last)):
+        return True
     if list_mark(_row_text(row)) or _CAPTION.match(_row_text(row)) or _LEADER.search(_row_text(last)):
         return True
     if row[0].mono:
@@ -162,6 +170,14 @@ def _begins(paragraph: _Paragraph, row: Row) -> bool:
     if indented and last[0].x0 < row[0].x0 - 0.9 * size:
         return len(paragraph.rows) > 1 or bool(_ENDS_SENTENCE.search(_row_text(last)))
     return _short(paragraph, last) and bool(_ENDS_SENTENCE.search(_row_text(last)))
+
+
+def _heads(paragraph: _Paragraph, row: Row) -> bool:
+    """A numbered heading on a line of its own, in whatever type."""
+    text = _row_text(row)
+    return _short(paragraph, row) and (
+        0 < numbered_rank(text) <= LAST_WORDED_RANK or (is_deep_number(text) and short_enough(text))
+    )
 
 
 def _usual_gap(rows: Sequence[Row], size: float) -> float:
@@ -191,24 +207,26 @@ def _block(page: Page, paragraph: _Paragraph) -> Block:
     rows = paragraph.rows
     texts = [_row_text(row) for row in rows]
     boxes = [page.box(min(l.x0 for l in row), min(l.y0 for l in row), max(l.x1 for l in row), max(l.y1 for l in row)) for row in rows]  # fmt: skip  # noqa: E741
-    shared = {
-        "size": _size(rows[0]),
-        "bold": all(map(_bold, rows)),
-        "rows": len(rows),
-        "boxes": merge_boxes(boxes),
-    }
-    if all(row[0].mono for row in rows) and len(rows) > 1:
-        return Block(kind=Kind.CODE, text="\n".join(_indented(row, paragraph.left) for row in rows), **shared)
+    block = Block(
+        kind=Kind.PARAGRAPH,
+        text="",
+        boxes=merge_boxes(boxes),
+        size=_size(rows[0]),
+        bold=all(map(_bold, rows)),
+        rows=len(rows),
+    )
     mark = list_mark(texts[0])
-    if mark:
-        return Block(kind=mark.kind, text=join_lines([mark.text, *texts[1:]]), **shared)
-    if _LEADER.search(texts[0]):
-        return Block(
-            kind=Kind.PARAGRAPH, text="\n".join(_LEADER.sub(" … ", text) for text in texts), **shared
-        )
-    text = join_lines(texts)
-    kind = Kind.CAPTION if _CAPTION.match(text) and len(text) < 200 else Kind.PARAGRAPH
-    return Block(kind=kind, text=text, is_full=not _short(paragraph, rows[-1]), **shared)
+    if all(row[0].mono for row in rows) and len(rows) > 1:
+        block.kind, block.text = Kind.CODE, "\n".join(_indented(row, paragraph.left) for row in rows)
+    elif mark:
+        block.kind, block.text = mark.kind, join_lines([mark.text, *texts[1:]])
+    elif _LEADER.search(texts[0]):
+        block.text = "\n".join(_LEADER.sub(" … ", text) for text in texts)
+    else:
+        block.text, block.is_full = join_lines(texts), not _short(paragraph, rows[-1])
+        if _CAPTION.match(block.text) and len(block.text) < 200:
+            block.kind = Kind.CAPTION
+    return block
 
 
 def _indented(row: Row, left: float) -> str:

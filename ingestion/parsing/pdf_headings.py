@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ingestion.parsing.elements import Kind
-from ingestion.parsing.headings import is_deep_number, numbered_rank, short_enough
+from ingestion.parsing.headings import LAST_WORDED_RANK, is_deep_number, numbered_rank, short_enough
 from ingestion.parsing.pdf_blocks import Block
 from ingestion.parsing.pdf_page import Line, Page
 
@@ -18,10 +18,8 @@ _PAGE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _CONTENTS = re.compile(r"^(?:(?:table of )?contents|目\s*录)$", re.IGNORECASE)
-_CHINESE_RANKS = range(1, 7)
 _UNNUMBERED = 90
 _MAX_ROWS = 3
-_GONE = 0
 
 
 # --- running headers and footers --------------------------------------------------------------------------------
@@ -175,7 +173,7 @@ def _rank(block: Block, style: Typography) -> Rank | None:
         if not numbered and sum(map(str.isalpha, block.text)) < 2:
             return None
         return (-round(block.size * 2) / 2, numbered or _UNNUMBERED, not block.bold)
-    if numbered in _CHINESE_RANKS and block.rows == 1:
+    if 0 < numbered <= LAST_WORDED_RANK and block.rows == 1:
         return (-round(block.size * 2) / 2, numbered, not block.bold)
     return None
 

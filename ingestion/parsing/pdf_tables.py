@@ -46,7 +46,7 @@ def _fill(grid: Sequence[Rectangle], words: Sequence[Word]) -> FoundTable | None
     ys = _edges([value for cell in grid for value in (cell[1], cell[3])])
     if len(xs) < 3 or len(ys) < 3:
         return None
-    texts = {cell: _cell_lines(cell, words) for cell in grid}
+    texts = {cell: _cell_lines(inside) for cell, inside in _assigned(grid, words).items()}
     if _is_frame(texts):
         return None
     rows: list[list[Cell]] = []
@@ -72,15 +72,44 @@ def _at(edges: Sequence[float], value: float) -> int:
 _CellLines = list[tuple[float, str]]  # (centre height, text) from top to bottom
 
 
-def _cell_lines(cell: Rectangle, words: Sequence[Word]) -> _CellLines:
-    x0, y0, x1, y1 = cell
-    inside: list[Word] = []
+def _assigned(grid: Sequence[Rectangle], words: Sequence[Word]) -> dict[Rectangle, list[Word]]:
+    """Each word to the smallest cell around it, a word across a rule in its parts; no word is said twice."""
+    cells = sorted(grid, key=lambda cell: (cell[2] - cell[0]) * (cell[3] - cell[1]))
+    inside: dict[Rectangle, list[Word]] = {cell: [] for cell in grid}
     for word in words:
-        middle = (word[1] + word[3]) / 2
-        if not y0 - 1 <= middle <= y1 + 1 or word[2] <= x0 or word[0] >= x1:
+        height = (word[1] + word[3]) / 2
+        around = [
+            cell
+            for cell in cells
+            if cell[1] - 1 <= height <= cell[3] + 1 and cell[0] < word[2] and cell[2] > word[0]
+        ]
+        whole = next((cell for cell in around if cell[0] - 2 <= word[0] and word[2] <= cell[2] + 2), None)
+        if whole:
+            inside[whole].append(word)
+        else:
+            for cell, part in _parts(word, around):
+                inside[cell].append(part)
+    return inside
+
+
+def _parts(word: Word, around: Sequence[Rectangle]) -> list[tuple[Rectangle, Word]]:
+    """A word cut at the rules it crosses, its characters taken as equally wide."""
+    step = (word[2] - word[0]) / max(len(word[4]), 1)
+    parts: list[tuple[Rectangle, Word]] = []
+    for number, character in enumerate(word[4]):
+        x = word[0] + (number + 0.5) * step
+        cell = next((cell for cell in around if cell[0] <= x <= cell[2]), None)
+        if cell is None:
             continue
-        if part := _inside(word, x0, x1):
-            inside.append(part)
+        if parts and parts[-1][0] == cell:
+            last = parts[-1][1]
+            parts[-1] = (cell, (last[0], last[1], x + step / 2, last[3], last[4] + character))
+        else:
+            parts.append((cell, (x - step / 2, word[1], x + step / 2, word[3], character)))
+    return parts
+
+
+def _cell_lines(inside: Sequence[Word]) -> _CellLines:
     lines: list[list[Word]] = []
     for word in sorted(inside, key=lambda w: ((w[1] + w[3]) / 2, w[0])):
         middle = (word[1] + word[3]) / 2
@@ -90,24 +119,6 @@ def _cell_lines(cell: Rectangle, words: Sequence[Word]) -> _CellLines:
         else:
             lines.append([word])
     return [((line[0][1] + line[0][3]) / 2, _spaced(sorted(line))) for line in lines]
-
-
-def _inside(word: Word, x0: float, x1: float) -> Word | None:
-    """The word, or its part within the cell where a word crosses a rule."""
-    if word[0] >= x0 - 2 and word[2] <= x1 + 2:
-        return word
-    count = len(word[4])
-    step = (word[2] - word[0]) / max(count, 1)
-    kept = [n for n in range(count) if x0 <= word[0] + (n + 0.5) * step <= x1]
-    if not kept:
-        return None
-    return (
-        word[0] + kept[0] * step,
-        word[1],
-        word[0] + (kept[-1] + 1) * step,
-        word[3],
-        word[4][kept[0] : kept[-1] + 1],
-    )
 
 
 def _spaced(words: Sequence[Word]) -> str:

@@ -9,6 +9,8 @@ from ingestion.parsing.elements import Element, Kind, Table
 # A span larger than this is a broken or hostile file; a grid is never built from it.
 MAX_SPAN = 1_000
 MAX_SLOTS = 400_000
+# Characters a merged cell may come to when it is repeated in each row it covers; a longer text stays in its first row.
+MAX_REPEATED = 3_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +72,8 @@ def _grid(rows: Sequence[Sequence[Cell]]) -> list[list[Cell | None]]:
             slots += width * height
             if slots > MAX_SLOTS:
                 width = height = 1
+            if len(cell.text) * height > MAX_REPEATED:
+                height = 1
             for line in range(number, number + height):
                 for place in range(column, column + width):
                     grid[line].setdefault(place, cell)
@@ -86,18 +90,26 @@ def _header_rows(grid: list[list[Cell | None]], filled: list[tuple[str, ...]]) -
         if not cells or not all(cell.is_header for cell in cells):
             break
         marked += 1
-    if marked and marked < len(grid):
-        return marked
     if marked:
-        return 0 if len(grid) == 1 else 1
-    return 1 if _first_row_names(filled) else 0
+        return marked if marked < len(grid) else int(len(grid) > 1)
+    return _named_rows(grid, filled)
 
 
-def _first_row_names(filled: list[tuple[str, ...]]) -> bool:
-    first, rest = filled[0], filled[1:]
-    if not rest or len(first) < 2 or not all(first) or len(set(first)) < len(first):
-        return False
-    return not any(_is_figure(text) or len(text) > 60 for text in first)
+def _named_rows(grid: list[list[Cell | None]], filled: list[tuple[str, ...]]) -> int:
+    """A first row of names is a header; merged cells in it draw the rows below them in."""
+    first, rest = grid[0], filled[1:]
+    names = [
+        cell.text for place, cell in enumerate(first) if cell and (place == 0 or cell is not first[place - 1])
+    ]
+    if not rest or len(first) < 2 or len(names) < 2 or not all(filled[0]) or len(set(names)) < len(names):
+        return 0
+    if any(_is_figure(text) or len(text) > 60 for text in names):
+        return 0
+    depth = max(cell.rowspan for cell in first if cell)
+    is_two_storied = (
+        1 < depth <= 3 and depth < len(grid) and any(cell and cell.rowspan < depth for cell in first)
+    )
+    return depth if is_two_storied else 1
 
 
 def _is_figure(text: str) -> bool:
