@@ -180,7 +180,7 @@ def read_styles(root: Any) -> dict[str, Style]:
 
 
 def _style(identity: str, nodes: dict[str, Any], root: Any) -> Style:
-    chain = []
+    chain: list[Any] = []
     while identity in nodes and len(chain) < _MAX_BASES:
         chain.append(nodes[identity])
         identity = value(nodes[identity], f"{W}basedOn") or ""

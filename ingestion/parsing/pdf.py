@@ -13,7 +13,7 @@ import pymupdf
 from ingestion.parsing.elements import Element, Kind, ParsedDocument, Quality
 from ingestion.parsing.errors import Rejected
 from ingestion.parsing.limits import MAX_PAGES
-from ingestion.parsing.pdf_blocks import Block, joined, page_blocks
+from ingestion.parsing.pdf_blocks import Block, joined, page_blocks, squeezed
 from ingestion.parsing.pdf_headings import drop_furniture, mark_headings, typography
 from ingestion.parsing.pdf_page import Page, read_page
 from ingestion.parsing.tables import read_table
@@ -138,7 +138,12 @@ def _outline(document: Any) -> list[tuple[int, str, int]]:
 def _elements(pages: list[Page], outline: list[tuple[int, str, int]]) -> list[Element]:
     drop_furniture(pages)
     style = typography(pages)
-    blocks = joined([block for page in pages for block in page_blocks(page)])
+    titles: dict[int, set[str]] = {}
+    for _level, title, number in outline:
+        titles.setdefault(number, set()).add(squeezed(title))
+    blocks = joined(
+        [block for page in pages for block in page_blocks(page, frozenset(titles.get(page.number, ())))]
+    )
     levels = mark_headings(blocks, outline, style)
     elements = [
         element for number, block in enumerate(blocks) if (element := _element(block, levels.get(number, 0)))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from ingestion.parsing.elements import Kind, PageBox
@@ -56,17 +56,19 @@ class _Paragraph:
 
     left: float
     right: float
+    titles: frozenset[str] = frozenset()
     rows: list[Row] = field(default_factory=list)
 
 
-def page_blocks(page: Page) -> list[Block]:
-    """All blocks of a page in reading order."""
+def page_blocks(page: Page, titles: frozenset[str] = frozenset()) -> list[Block]:
+    """All blocks of a page in reading order. titles: what the outline names on it, squeezed; each is a block of its own."""
     tables = ruled_tables(page)
     free = [line for line in page.lines if not any(_within(line, table) for table in tables)]
     blocks: list[Block] = []
-    for region in regions([*free, *tables]):
+    items: list[Line | FoundTable] = [*free, *tables]
+    for region in regions(items):
         first = len(blocks)
-        blocks.extend(_region_blocks(page, region))
+        blocks.extend(_region_blocks(page, region, titles))
         if first < len(blocks):
             blocks[first].opens_region = True
     return blocks
@@ -77,7 +79,9 @@ def _within(line: Line, table: FoundTable) -> bool:
     return table.x0 - 2 <= x <= table.x1 + 2 and table.y0 - 1 <= y <= table.y1 + 1
 
 
-def _region_blocks(page: Page, region: Sequence[Line | FoundTable]) -> Iterator[Block]:
+def _region_blocks(
+    page: Page, region: Sequence[Line | FoundTable], titles: frozenset[str]
+) -> Iterator[Block]:
     """Blocks of one column: ruled tables stand where their top is."""
     lines = [item for item in region if isinstance(item, Line)]
     rows = as_rows(lines)
@@ -85,10 +89,10 @@ def _region_blocks(page: Page, region: Sequence[Line | FoundTable]) -> Iterator[
     start = 0
     for table in rest:
         end = next((n for n in range(start, len(rows)) if rows[n][0].baseline > table.y0 + 2), len(rows))
-        yield from _row_blocks(page, rows[start:end])
+        yield from _row_blocks(page, rows[start:end], titles)
         yield _table_block(page, table)
         start = end
-    yield from _row_blocks(page, rows[start:])
+    yield from _row_blocks(page, rows[start:], titles)
 
 
 def as_rows(lines: Sequence[Line]) -> list[Row]:
@@ -111,7 +115,7 @@ def _same_row(row: Row, line: Line) -> bool:
     return all(line.x0 > other.x1 - 0.4 * line.size or line.x1 < other.x0 + 0.4 * line.size for other in row)
 
 
-def _row_blocks(page: Page, rows: Sequence[Row]) -> Iterator[Block]:
+def _row_blocks(page: Page, rows: Sequence[Row], titles: frozenset[str]) -> Iterator[Block]:
     """Aligned tables among the rows, and paragraphs between them."""
     if not rows:
         return
@@ -119,7 +123,7 @@ def _row_blocks(page: Page, rows: Sequence[Row]) -> Iterator[Block]:
     right = max(row[-1].x1 for row in rows)
     start = 0
     for first, last in [*aligned_runs(rows), (len(rows), len(rows))]:
-        yield from _paragraphs(page, rows[start:first], left, right)
+        yield from _paragraphs(page, rows[start:first], _Paragraph(left, right, titles))
         if first < last:
             yield _table_block(page, aligned_table(rows[first:last]))
         start = last
@@ -131,12 +135,11 @@ def _table_block(page: Page, table: FoundTable) -> Block:
     )
 
 
-def _paragraphs(page: Page, rows: Sequence[Row], left: float, right: float) -> Iterator[Block]:
-    paragraph = _Paragraph(left, right)
+def _paragraphs(page: Page, rows: Sequence[Row], paragraph: _Paragraph) -> Iterator[Block]:
     for row in rows:
         if paragraph.rows and _begins(paragraph, row):
             yield _block(page, paragraph)
-            paragraph = _Paragraph(left, right)
+            paragraph = replace(paragraph, rows=[])
         paragraph.rows.append(row)
     if paragraph.rows:
         yield _block(page, paragraph)
@@ -173,8 +176,10 @@ def _begins(paragraph: _Paragraph, row: Row) -> bool:
 
 
 def _heads(paragraph: _Paragraph, row: Row) -> bool:
-    """A numbered heading on a line of its own, in whatever type."""
+    """A heading by number or by the outline on a line of its own, in whatever type."""
     text = _row_text(row)
+    if paragraph.titles and squeezed(text) in paragraph.titles:
+        return True
     return _short(paragraph, row) and (
         0 < numbered_rank(text) <= LAST_WORDED_RANK or (is_deep_number(text) and short_enough(text))
     )
@@ -232,6 +237,11 @@ def _block(page: Page, paragraph: _Paragraph) -> Block:
 def _indented(row: Row, left: float) -> str:
     step = max(row[0].size * 0.6, 1.0)
     return " " * int(max(row[0].x0 - left, 0) / step) + _row_text(row)
+
+
+def squeezed(text: str) -> str:
+    """For comparing titles: no white space, lower case."""
+    return "".join(text.split()).lower()
 
 
 def merge_boxes(boxes: Sequence[PageBox]) -> list[PageBox]:

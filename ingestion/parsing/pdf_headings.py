@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ingestion.parsing.elements import Kind
 from ingestion.parsing.headings import LAST_WORDED_RANK, is_deep_number, numbered_rank, short_enough
-from ingestion.parsing.pdf_blocks import Block
+from ingestion.parsing.pdf_blocks import Block, squeezed
 from ingestion.parsing.pdf_page import Line, Page
 
 _ZONE = 0.12
@@ -97,7 +97,7 @@ Outline = Sequence[tuple[int, str, int]]  # level, title, page
 
 def mark_headings(blocks: Sequence[Block], outline: Outline, style: Typography) -> dict[int, int]:
     """Level by number of each block that is a heading. The first large line of all is made the title (kind TITLE)."""
-    titles: dict[tuple[int, str], int] = {(page, _squeezed(text)): level for level, text, page in outline}
+    titles: dict[tuple[int, str], int] = {(page, squeezed(text)): level for level, text, page in outline}
     listed = {n: level for n, b in enumerate(blocks) if (level := _outline_level(b, titles))}
     ranks = {
         n: rank
@@ -138,10 +138,6 @@ def _with_outline(ranks: dict[int, Rank], levels: dict[Rank, int], listed: dict[
     return result
 
 
-def _squeezed(text: str) -> str:
-    return _SPACE.sub("", text).lower()
-
-
 def _outline_level(block: Block, titles: dict[tuple[int, str], int]) -> int:
     if (
         not titles
@@ -150,7 +146,7 @@ def _outline_level(block: Block, titles: dict[tuple[int, str], int]) -> int:
         or not block.boxes
     ):
         return 0
-    page, text = block.boxes[0].page, _squeezed(block.text)
+    page, text = block.boxes[0].page, squeezed(block.text)
     return titles.get((page, text), 0) or titles.get((page, re.sub(r"^[\d.]+", "", text)), 0)
 
 

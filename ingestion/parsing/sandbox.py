@@ -38,6 +38,7 @@ _BOOT = (
 )
 _WATCH_EVERY_S = 1.0
 _KILL_GRACE_S = 10.0
+_CPU_GRACE_S = 5  # between the signal that ends the child and the kernel's kill
 _CHUNK = 1 << 18
 
 
@@ -93,7 +94,7 @@ def _limits_for(kind: DocumentKind, limits: Limits) -> dict[str, Any]:
     return {
         **asdict(limits),
         "cpu_s": limits.cpu_s if heavy else max(limits.cpu_s // 3, 1),
-        "cpu_max_s": int(limits.cpu_s + limits.cpu_per_page_s * MAX_PAGES),
+        "cpu_max_s": int(limits.cpu_s + limits.cpu_per_page_s * MAX_PAGES) + _CPU_GRACE_S,
     }
 
 
