@@ -19,6 +19,7 @@ from accounts.services import create_user, update_user
 from accounts.sign_in import forget_old_failures
 from accounts.values import SystemActor, UserChanges
 from kb_platform.audit import record
+from kb_platform.embedded.address import site_address
 from kb_platform.errors import InvalidInput, KnowledgeBaseError
 
 LIFE = timedelta(hours=24)
@@ -36,7 +37,7 @@ def bootstrap() -> list[str]:
     restore_builtin_groups()
     forget_old_failures()
     path = ensure_first_admin()
-    return [f"Create the first administrator: {_site_address()}{path}"] if path else []
+    return [f"Create the first administrator: {site_address()}{path}"] if path else []
 
 
 def has_administrator() -> bool:
@@ -116,11 +117,3 @@ def use_link(key: str, *, email: str, name: str, password: str) -> User:
     link.save(update_fields=["used_at"])
     record(ACTOR, "setup_link.used", user)
     return user
-
-
-def _site_address() -> str:
-    """Where a browser on this machine finds the site."""
-    host = settings.HOST
-    if host in ("0.0.0.0", "::", ""):  # noqa: S104 - bound to every address, and none of them is one to visit
-        host = "localhost"
-    return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"

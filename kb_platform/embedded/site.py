@@ -12,6 +12,7 @@ from django.conf import settings
 
 from kb_platform.celery import app
 from kb_platform.embedded import preparation
+from kb_platform.embedded.address import site_address
 from kb_platform.embedded.lock import FolderLock
 from kb_platform.embedded.output import Terminal
 from kb_platform.embedded.preflight import check_external_services, check_port
@@ -21,7 +22,6 @@ from kb_platform.embedded.supervisor import Supervisor
 
 TICK_S = 0.5
 READY_TIMEOUT_S = 90.0
-ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -89,17 +89,10 @@ class Site:
         return True
 
 
-def site_address() -> str:
-    """Where a browser on this machine finds the site."""
-    is_local = settings.HOST in (*ANY_ADDRESS, *ANY_ADDRESS.values())
-    return _address("localhost" if is_local else settings.HOST)
-
-
 def _web_answers() -> bool:
     """Whether anything below a server error comes back: a host name that is not allowed answers too."""
-    address = _address(ANY_ADDRESS.get(settings.HOST, settings.HOST))
     try:
-        with urllib.request.urlopen(f"{address}/healthz", timeout=2):  # noqa: S310 - our own address
+        with urllib.request.urlopen(f"{site_address()}/healthz", timeout=2):  # noqa: S310 - our own address
             return True
     except urllib.error.HTTPError as error:
         return error.code < 500
@@ -109,7 +102,3 @@ def _web_answers() -> bool:
 
 def _workers_answer() -> bool:
     return len(app.control.ping(timeout=2, limit=WORKERS) or ()) >= WORKERS
-
-
-def _address(host: str) -> str:
-    return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"

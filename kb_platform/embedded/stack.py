@@ -21,7 +21,7 @@ DATABASE_TIER, QUEUE_TIER, CLOCK_TIER, WORKER_TIER, WEB_TIER = range(5)
 WEB_GRACE_S = 10
 WORKERS = 2
 # SIGTERM lets a worker finish its task, SIGQUIT makes it give the task back. All steps of all tiers: 25 s.
-WORKER_STOP_STEPS = ((signal.SIGTERM, 4.0), (signal.SIGQUIT, 1.0))
+WORKER_STOP_STEPS = ((signal.SIGTERM, 5.0), (signal.SIGQUIT, 1.0))
 WEB_STOP_STEPS = ((signal.SIGTERM, WEB_GRACE_S + 1.0),)
 NO_ROOT_WARNING = "ignore:You're running the worker with superuser"  # messages are JSON, never pickles
 CLOCK_STOP_STEPS = ((signal.SIGTERM, 1.0),)

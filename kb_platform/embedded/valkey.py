@@ -18,7 +18,7 @@ from kb_platform.embedded import paths
 from kb_platform.embedded.processes import Child, ServiceError, dying_with_parent, open_log, stop
 
 START_TIMEOUT_S = 30.0
-STOP_STEPS = ((signal.SIGTERM, 3.0),)
+STOP_STEPS = ((signal.SIGTERM, 2.0),)
 
 
 class Valkey:

@@ -3,13 +3,13 @@
 import pytest
 from django.test import override_settings
 
-from kb_platform.embedded.site import site_address
+from kb_platform.embedded.address import site_address
 
 
 @pytest.mark.parametrize(
     ("host", "address"),
     [
-        ("127.0.0.1", "http://localhost:8000"),
+        ("127.0.0.1", "http://127.0.0.1:8000"),
         ("0.0.0.0", "http://localhost:8000"),
         ("::", "http://localhost:8000"),
         ("192.0.2.7", "http://192.0.2.7:8000"),

@@ -1,0 +1,11 @@
+"""Where the site is, seen from this machine."""
+
+from django.conf import settings
+
+EVERY_ADDRESS = ("0.0.0.0", "::", "")  # noqa: S104 - bound to every address, and none of them is one to visit
+
+
+def site_address() -> str:
+    """The address, without a slash at its end, that a browser on this machine can open."""
+    host = "localhost" if settings.HOST in EVERY_ADDRESS else settings.HOST
+    return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"
