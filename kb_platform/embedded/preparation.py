@@ -1,7 +1,6 @@
 """Steps between reachable databases and a site that can serve: each may be repeated, and is quick when nothing is left."""
 
 import hashlib
-import io
 import signal
 import subprocess
 import sys
@@ -60,29 +59,32 @@ def collect_static() -> None:
 
 
 def prepare_embedder() -> None:
-    """In a process of its own, which gives its memory back. Raises ServiceError if it fails."""
-    if "prepare_embedder" in get_commands():
-        run_command("prepare_embedder")
+    """Convert the bundled model, or check the configured folder. Raises ServiceError if it fails."""
+    run_command("prepare_embedder")
 
 
 def bootstrap() -> str:
-    printed = io.StringIO()
-    _call_if_present("bootstrap", stdout=printed)
-    return printed.getvalue().strip()
+    """What every site must have, such as its first index generation; returns the lines for the operator."""
+    return run_command("bootstrap")
 
 
-def run_command(name: str) -> None:
-    """`manage.py name` as a child that shows what goes wrong. Raises ServiceError if it fails."""
+def run_command(name: str) -> str:
+    """What `manage.py name` prints, run in a process of its own, which gives its memory back when it ends.
+
+    Its errors and logs are shown. Raises ServiceError if it fails.
+    """
     command = [*dying_with_parent(signal.SIGTERM), sys.executable, "manage.py", name]
     done = subprocess.run(
         command,
         cwd=settings.BASE_DIR,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
         start_new_session=True,
     )
     if done.returncode:
         raise ServiceError(f"`manage.py {name}` failed with code {done.returncode}; the reason is above")
+    return done.stdout.strip()
 
 
 def _static_fingerprint() -> str:

@@ -17,14 +17,13 @@ from kb_platform.embedded.supervisor import Service
 from kb_platform.embedded.valkey import STOP_STEPS as VALKEY_STOP_STEPS
 from kb_platform.embedded.valkey import Valkey
 
-DATABASE_TIER, QUEUE_TIER, CLOCK_TIER, WORKER_TIER, WEB_TIER = range(5)
+DATABASE_TIER, QUEUE_TIER, WORKER_TIER, WEB_TIER = range(4)
 WEB_GRACE_S = 10
 WORKERS = 2
-# SIGTERM lets a worker finish its task, SIGQUIT makes it give the task back. All steps of all tiers: 25 s.
+# SIGTERM lets a worker finish its task, SIGQUIT makes it give the task back. All tiers together: 24 s.
 WORKER_STOP_STEPS = ((signal.SIGTERM, 5.0), (signal.SIGQUIT, 1.0))
 WEB_STOP_STEPS = ((signal.SIGTERM, WEB_GRACE_S + 1.0),)
 NO_ROOT_WARNING = "ignore:You're running the worker with superuser"  # messages are JSON, never pickles
-CLOCK_STOP_STEPS = ((signal.SIGTERM, 1.0),)
 
 
 def database_services() -> list[Service]:
@@ -51,7 +50,7 @@ def database_services() -> list[Service]:
 def worker_services(terminal: Terminal | None) -> list[Service]:
     """One worker for parsing and light tasks, one for embedding, and beat. terminal: None writes to a log file."""
 
-    def celery(name: str, tier: int, ending: signal.Signals, *arguments: str) -> Service:
+    def celery(name: str, ending: signal.Signals, *arguments: str) -> Service:
         command = [
             sys.executable,
             "-W",
@@ -62,21 +61,19 @@ def worker_services(terminal: Terminal | None) -> list[Service]:
             "-A",
             "kb_platform.celery",
         ]
-        command += arguments
-        steps = CLOCK_STOP_STEPS if tier == CLOCK_TIER else WORKER_STOP_STEPS
-        launch = _Launch(name, command, terminal, ending)
-        return Service(name=name, tier=tier, start=launch, stop_steps=steps)
+        launch = _Launch(name, [*command, *arguments], terminal, ending)
+        return Service(name=name, tier=WORKER_TIER, start=launch, stop_steps=WORKER_STOP_STEPS)
 
     def worker(name: str, queues: str, concurrency: int) -> Service:
         chatter = ("--without-gossip", "--without-mingle")
         limits = ("-Q", queues, "--concurrency", str(concurrency), "-n", f"{name}@%h")
-        return celery(name, WORKER_TIER, signal.SIGQUIT, "worker", *limits, *chatter)
+        return celery(name, signal.SIGQUIT, "worker", *limits, *chatter)
 
     schedule = str(settings.DATA_DIR / "celerybeat-schedule")
     return [
         worker("parse", "parse,light", 2),
         worker("embed", "embed", 1),
-        celery("beat", CLOCK_TIER, signal.SIGTERM, "beat", "--schedule", schedule, "--pidfile="),
+        celery("beat", signal.SIGTERM, "beat", "--schedule", schedule, "--pidfile="),
     ]
 
 

@@ -245,6 +245,7 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = False  # the ledger's lease retries; a poison file must not loop
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # a ledger lease, not the queue, decides
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 7200,
@@ -271,6 +272,9 @@ LOGGING = {
             "formatter": environment.text("KB_LOG_FORMAT", "plain"),
         }
     },
-    "loggers": {"celery": {"level": "WARNING"}},  # not a line for every periodic task
+    "loggers": {
+        "celery": {"level": "WARNING"},  # not a line for every periodic task
+        "psycopg.pool": {"level": "ERROR"},  # nor for every attempt while the database is down
+    },
     "root": {"handlers": ["stderr"], "level": environment.text("KB_LOG_LEVEL", "INFO")},
 }
