@@ -12,7 +12,7 @@ from accounts.values import Principal
 from ingestion import selectors
 from ingestion.models import Document
 
-MOST_TAGS, MOST_TYPES = 20, 20
+MOST_TAGS, MOST_TYPES = 12, 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ingestion.indexing.analyzer import Occurrence, locate
 
 SNIPPET_WIDTH = 420  # in half-width characters: a Han character counts two
+WORD = 12  # how far the end is moved back so as not to cut a word
 LEAD = 60  # what stands before the first marked word
 _SENTENCE_START = re.compile(r"(?<=[。！？；.!?;\n])\s*")
 
@@ -68,7 +69,10 @@ def _start(text: str, places: Sequence[Occurrence], width: int) -> int:
     if best <= LEAD:
         return 0
     near = [match.end() for match in _SENTENCE_START.finditer(text, best - LEAD, best)]
-    return near[-1] if near else best - LEAD // 2
+    if near:
+        return near[-1]
+    space = text.find(" ", best - LEAD // 2, best)
+    return space + 1 if space >= 0 else best - LEAD // 2
 
 
 def _end(text: str, start: int, width: int) -> int:
@@ -76,7 +80,8 @@ def _end(text: str, start: int, width: int) -> int:
     for at in range(start, len(text)):
         used += 2 if unicodedata.east_asian_width(text[at]) in "WF" else 1
         if used > width:
-            return at
+            space = text.rfind(" ", at - WORD, at + 1)
+            return space if space > start else at
     return len(text)
 
 

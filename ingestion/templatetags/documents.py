@@ -11,7 +11,6 @@ from django.utils.translation import gettext_lazy, ngettext
 from django_stubs_ext import StrOrPromise
 
 from ingestion.models import UNFINISHED, Chunk, Document, DocumentVersion, IngestJob, VersionState
-from ingestion.parsing.elements import Kind
 from ingestion.parsing.errors import warning_text
 from ingestion.reasons import reason_text
 
@@ -32,15 +31,10 @@ AT_STAGE = {
     VersionState.PUBLISHING: 4,
 }
 KINDS = {
-    Kind.TITLE: gettext_lazy("Title"),
-    Kind.HEADING: gettext_lazy("Heading"),
-    Kind.PARAGRAPH: gettext_lazy("Paragraph"),
-    Kind.LIST_ITEM: gettext_lazy("List"),
-    Kind.STEP: gettext_lazy("Steps"),
-    Kind.TABLE: gettext_lazy("Table"),
-    Kind.CODE: gettext_lazy("Code"),
-    Kind.CAPTION: gettext_lazy("Caption"),
-    Kind.NOTE: gettext_lazy("Note"),
+    "text": gettext_lazy("Text"),
+    "list": gettext_lazy("List"),
+    "table": gettext_lazy("Table"),
+    "code": gettext_lazy("Code"),
 }
 
 
@@ -158,7 +152,8 @@ def _passages(count: int) -> str:
 
 @register.filter
 def kind_name(kind: str) -> str:
-    return str(KINDS[Kind(kind)]) if kind in set(Kind) else kind
+    """The name of a chunk's kind."""
+    return str(KINDS.get(kind, kind))
 
 
 @register.simple_tag

@@ -18,6 +18,7 @@ from ingestion import selectors, services
 from ingestion.forms import DeleteForm, DocumentForm, MoveForm, show_refusal
 from ingestion.tray import tray_for
 from ingestion.uploads import receive
+from ingestion.views.sharing import sharing_rows
 from kb_platform.errors import Conflict, InvalidInput
 from kb_platform.policies import Access, policy
 
@@ -105,7 +106,7 @@ def document(request: PageRequest, uid: str) -> HttpResponse:
         "document": found,
         "page": Paginator(selectors.chunks_of(found), CHUNKS).get_page(request.GET.get("page")),
         "versions": selectors.versions_of(found),
-        "grants": grants_of(found.scope),
+        "grants": sharing_rows(request.principal, grants_of(found.scope)),
         "follows_collection": found.scope_id == found.collection.scope_id,
         "may_edit": found.scope_id in rights["contributable"],
         "may_manage": found.scope_id in rights["manageable"],

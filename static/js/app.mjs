@@ -56,7 +56,7 @@ if (zone) {
 
 // a select that applies at once; without this file the form's button does it
 document.querySelectorAll('[data-autosubmit]').forEach(field => field.addEventListener('change', () => field.form.requestSubmit()));
-document.querySelectorAll('details[data-wide]').forEach(part => { part.open = matchMedia('(min-width:1281px)').matches; });
+document.querySelectorAll('details[data-open-from]').forEach(part => { part.open = matchMedia(`(min-width:${part.dataset.openFrom}px)`).matches; });
 document.querySelectorAll('dialog[data-modal]').forEach(dialog => { dialog.close(); dialog.showModal(); dialog.querySelector('h2')?.focus(); });
 document.querySelector('[data-focus]')?.focus();
 document.getElementById('passage')?.scrollIntoView({ block: 'center' });
