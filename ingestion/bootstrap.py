@@ -20,12 +20,14 @@ log = logging.getLogger(__name__)
 ACTOR = SystemActor(name="first start")
 
 
-def bootstrap() -> None:
-    """Make the index, and on the very first start the samples unless KB_SAMPLES=0."""
+def bootstrap() -> list[str]:
+    """Make the index, and on the very first start the samples unless KB_SAMPLES=0. Returns lines to show."""
     is_first = not IndexGeneration.objects.exists()
     ensure_first_generation(get_embedder())
     if is_first and settings.SAMPLES and not Collection.objects.exists():
         add_samples()
+        return [f"{len(DOCUMENTS)} sample documents are being read; ask about them in a minute"]
+    return []
 
 
 @transaction.atomic
