@@ -1,5 +1,22 @@
-"""Routes of ingestion."""
+"""Routes of the ingestion API below /api/v1/."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from ingestion import api
+
+urlpatterns = [
+    path("collections", api.CollectionList.as_view(), name="api_collections"),
+    path("collections/<str:uid>", api.CollectionDetail.as_view(), name="api_collection"),
+    path("collections/<str:uid>/grants", api.CollectionGrants.as_view(), name="api_collection_grants"),
+    path("documents", api.DocumentList.as_view(), name="api_documents"),
+    path("documents/<str:uid>", api.DocumentDetail.as_view(), name="api_document"),
+    path("documents/<str:uid>/grants", api.DocumentGrants.as_view(), name="api_document_grants"),
+    path("documents/<str:uid>/reparse", api.DocumentReparse.as_view(), name="api_document_reparse"),
+    path("documents/<str:uid>/versions", api.DocumentVersions.as_view(), name="api_document_versions"),
+    path("documents/<str:uid>/chunks", api.DocumentChunks.as_view(), name="api_document_chunks"),
+    path("documents/<str:uid>/file", api.DocumentFile.as_view(), name="api_document_file"),
+    path("documents/<str:uid>/pages/<int:page>.webp", api.DocumentPage.as_view(), name="api_document_page"),
+    path("jobs/<str:uid>", api.JobDetail.as_view(), name="api_job"),
+    path("jobs/<str:uid>/cancel", api.JobCancel.as_view(), name="api_job_cancel"),
+    path("jobs/<str:uid>/retry", api.JobRetry.as_view(), name="api_job_retry"),
+]
