@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ingestion.chunking.sentences import split_sentences
-
 from retrieval.values import Passage
 
 LONGEST = 600  # characters; what is longer is no answer
