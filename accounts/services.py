@@ -22,6 +22,7 @@ from accounts.permissions.grants import (
     hand_over_unmanaged,
     replace_grants,
     scopes_managed_by,
+    take_turns,
 )
 from accounts.selectors import administrators, all_staff
 from accounts.values import Actor, GrantRequest, Holder, Principal, UserChanges
@@ -133,8 +134,7 @@ def change_password(*, actor: Principal, current: str, chosen: str) -> User:
 
 
 def _locked(user: User) -> User:
-    """The row, after the administrators' group: whoever may end the last administrator takes turns."""
-    Group.objects.select_for_update().get(pk=administrators().pk)
+    take_turns()
     return User.objects.select_for_update().get(pk=user.pk)
 
 
@@ -269,6 +269,7 @@ def delete_group(*, actor: Actor, group: Group) -> None:
     """Remove a group and what it opened. Scopes that only it managed go to the administrators."""
     _require_administrator(actor)
     _refuse_builtin(group)
+    take_turns()
     managed = scopes_managed_by(Holder.group(group.pk))
     record(actor, "group.deleted", group, members=_member_ids(group))
     group.delete()
@@ -281,7 +282,7 @@ def set_members(*, actor: Actor, group: Group, members: Some[int]) -> None:
     _require_administrator(actor)
     if group.pk == all_staff().pk:
         raise Conflict(_("Everybody belongs to this group; it cannot be edited."), code="builtin_group")
-    _lock_groups(group)
+    take_turns()
     before = _member_ids(group)
     group.user_set.set(_existing_people(members))  # type: ignore[attr-defined]
     if group.pk == administrators().pk:
@@ -295,12 +296,8 @@ def set_members(*, actor: Actor, group: Group, members: Some[int]) -> None:
 @transaction.atomic
 def change_members(*, actor: Actor, group: Group, add: Some[int] = (), remove: Some[int] = ()) -> None:
     """Add and remove some members; the others stay. As `set_members` otherwise."""
-    _lock_groups(group)
+    take_turns()
     set_members(actor=actor, group=group, members={*_member_ids(group), *add} - {*remove})
-
-
-def _lock_groups(group: Group) -> None:
-    list(Group.objects.select_for_update().filter(pk__in=[group.pk, administrators().pk]).order_by("pk"))
 
 
 def _member_ids(group: Group) -> list[int]:

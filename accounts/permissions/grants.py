@@ -55,7 +55,7 @@ def replace_grants(
     subject: the collection or document that the audit log names. Returns the list as stored.
     Raises NotFound or NotAllowed without `manage`; InvalidInput for a bad entry or when no manager would be left.
     """
-    AccessScope.objects.select_for_update().get(pk=scope.pk)  # two editors take turns
+    take_turns()
     if isinstance(actor, Principal):
         require(actor, Permission.MANAGE, scope.pk)
     _check(grants)
@@ -190,6 +190,14 @@ def _permission_rows() -> models.QuerySet[PermissionRow]:
         content_type__model="accessscope",
         codename__in=list(Permission),
     )
+
+
+def take_turns() -> None:
+    """Wait for, and then keep out until commit, every other change of who manages: grants, members, deactivations.
+
+    Each such change checks that a manager and an administrator are left, which two at once could not.
+    """
+    Group.objects.select_for_update(no_key=True).get(pk=administrators().pk)
 
 
 def scopes_managed_by(holder: Holder) -> list[int]:
