@@ -6,4 +6,5 @@ class PlatformConfig(AppConfig):
     verbose_name = "Platform"
 
     def ready(self) -> None:
-        from kb_platform import checks  # noqa: F401
+        # the Celery application makes itself the current one, which `jobs.enqueue` sends through
+        from kb_platform import celery, checks  # noqa: F401
