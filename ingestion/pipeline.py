@@ -108,7 +108,7 @@ def _store_draft(
         ],
         batch_size=INSERT_BATCH,
     )
-    _store_chunks(active_generation(), version, chunked)
+    store_chunks(active_generation(), version, chunked)
     version.media_type, version.language = parsed.media_type, parsed.language
     version.quality = asdict(parsed.quality)
     version.page_count, version.chunk_count = parsed.quality.pages, len(chunked.chunks)
@@ -119,7 +119,7 @@ def _store_draft(
     ledger.advance(lease, stage=IngestJob.Stage.EMBED, state=VersionState.EMBEDDING)
 
 
-def _store_chunks(generation: IndexGeneration, version: DocumentVersion, chunked: ChunkedDocument) -> None:
+def store_chunks(generation: IndexGeneration, version: DocumentVersion, chunked: ChunkedDocument) -> None:
     sections = Section.objects.bulk_create(
         [
             Section(
