@@ -47,12 +47,12 @@ class TrialDocument:
 
 @transaction.atomic
 def open_trial(maker: Principal, embedder: Embedder) -> Trial:
-    """An empty generation, and a collection that only `maker` sees."""
-    collection = Collection.objects.create(
-        name=NAME, scope=create_scope(actor=maker), created_by_id=maker.user_id
-    )
+    """An empty generation, and a collection that only `maker` sees; its name ends with the generation's number."""
     number = (IndexGeneration.objects.aggregate(last=Max("number"))["last"] or 0) + 1
     generation = create_generation(embedder, number=number, state=IndexGeneration.State.BUILDING)
+    collection = Collection.objects.create(
+        name=f"{NAME} {number}", scope=create_scope(actor=maker), created_by_id=maker.user_id
+    )
     return Trial(generation=generation, collection=collection)
 
 
@@ -78,11 +78,14 @@ def close_trial(trial: Trial) -> None:
 
 def trials_of(maker: Principal) -> list[Trial]:
     """What earlier trials of this account have left behind, because they were killed."""
-    numbers = IndexGeneration.objects.filter(state=IndexGeneration.State.BUILDING)
+    collections = {
+        collection.name: collection
+        for collection in Collection.objects.filter(created_by_id=maker.user_id).select_related("scope")
+    }
     return [
-        Trial(generation=generation, collection=collection)
-        for collection in Collection.objects.filter(created_by_id=maker.user_id, name=NAME)
-        for generation in numbers.filter(chunks__document__collection=collection).distinct()
+        Trial(generation=generation, collection=collections[name])
+        for generation in IndexGeneration.objects.filter(state=IndexGeneration.State.BUILDING)
+        if (name := f"{NAME} {generation.number}") in collections
     ]
 
 
