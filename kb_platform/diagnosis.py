@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from celery import current_app
 from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
@@ -13,6 +12,7 @@ from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
+from kb_platform.celery import app
 from kb_platform.embedded.preflight import database_problem, database_warnings, read_database_facts
 from kb_platform.embedded.processes import ServiceError
 
@@ -87,7 +87,7 @@ def _broker() -> Iterator[Finding]:
 def _workers() -> Iterator[Finding]:
     """Is somebody listening on each queue? What waits there would wait for ever otherwise."""
     try:
-        queues = current_app.control.inspect(timeout=2.0).active_queues() or {}
+        queues = app.control.inspect(timeout=2.0).active_queues() or {}
     except (OperationalError, OSError) as error:
         yield problem("workers", f"cannot be asked: {error}")
         return

@@ -5,10 +5,10 @@ The broker is a doorbell: what must not be lost is a row in PostgreSQL, and a pe
 
 import logging
 
-from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
+from kb_platform.celery import app
 from kb_platform.trace import trace_id
 
 log = logging.getLogger(__name__)
@@ -20,7 +20,7 @@ def enqueue(task: str, *, queue: str = "light", expires_s: int = EXPIRES_S, **ar
 
     def ring() -> None:
         try:
-            current_app.send_task(
+            app.send_task(
                 task,
                 kwargs=arguments,
                 queue=queue,

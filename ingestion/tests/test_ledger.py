@@ -82,7 +82,7 @@ def test_reconcile_rings_again_for_a_job_whose_bell_was_lost(
     job, django_capture_on_commit_callbacks, monkeypatch
 ):
     rung: list[str] = []
-    monkeypatch.setattr("kb_platform.jobs.current_app.send_task", lambda task, **_: rung.append(task))
+    monkeypatch.setattr("kb_platform.celery.app.send_task", lambda task, **_: rung.append(task))
     IngestJob.objects.filter(pk=job.pk).update(rung_at=timezone.now() - timedelta(minutes=5))
     with django_capture_on_commit_callbacks(execute=True):
         ledger.reconcile()

@@ -252,6 +252,12 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "unacked_restore_interval": 3,
     "unacked_restore_throttle": 1,
     "socket_timeout": 10,
+    # A request that cannot ring the bell must not wait for it: the ledger rings again.
+    "socket_connect_timeout": 2,
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0.1,
+    "interval_max": 0.1,
 }
 
 # Parts that apps add to the platform, by dotted name.
