@@ -18,7 +18,7 @@ run: setup ## Start the whole site; reads .env if there is one; Ctrl-C stops it
 	@set -a; if [ -f .env ]; then . ./.env; fi; exec $(PY) manage.py up
 
 test: setup-dev ## All tests: unit, then integration, then browser
-	$(PY) -m pytest -m "not integration and not browser"
+	$(PY) -m pytest -n 2 --dist worksteal -m "not integration and not browser"
 	$(PY) -m pytest -m integration
 	$(PY) -m pytest -m browser
 
@@ -29,10 +29,10 @@ check: setup-dev ## Lint, types, import contracts, migrations, translations
 	.venv/bin/lint-imports
 	$(CHECK_ENV) $(PY) manage.py makemigrations --check --dry-run
 	$(CHECK_ENV) $(PY) manage.py check
-	$(CHECK_ENV) $(PY) manage.py check_translations
+	$(if $(wildcard */management/commands/check_translations.py),$(CHECK_ENV) $(PY) manage.py check_translations)
 
 bench: setup-dev ## Benchmarks; JSON to benchmarks/results/
-	$(PY) -m benchmarks
+	@for script in benchmarks/[a-z]*.py; do $(PY) -m benchmarks.$$(basename $$script .py) || exit 1; done
 
 constraints: setup-dev ## Pin what is installed now in constraints.txt, after a change of the requirements
 	$(PY) -m pip freeze --exclude-editable | sed -E 's/\+cpu$$//' > constraints.txt

@@ -60,7 +60,6 @@ class Valkey:
             "appendfsync": "everysec",
             "save": "",
             "maxmemory-policy": "noeviction",  # the queue lives here: dropping a key would drop a job's bell
-            "databases": "4",
         }
         arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
         with open_log(self._log_path) as log:

@@ -31,9 +31,10 @@ IS_XDIST_WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
 def _prepare_environment() -> None:
     data_dir = os.environ["KB_DATA_DIR"] = tempfile.mkdtemp(prefix="kb-test-")
-    atexit.register(
-        shutil.rmtree, data_dir, ignore_errors=True
-    )  # also where pytest gives up before its hooks
+    # Also where pytest gives up before its hooks.
+    atexit.register(shutil.rmtree, data_dir, ignore_errors=True)
+    # The static files middleware warns of its absence, once for every test client.
+    Path(data_dir, "staticfiles").mkdir()
     for name in list(os.environ):
         if name.startswith("KB_ADMIN_") or name in ("KB_RUN_DIR", "KB_SAMPLES", "KB_LOG_LEVEL"):
             del os.environ[name]
