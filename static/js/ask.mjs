@@ -31,7 +31,7 @@ async function ask(question, action, form) {
       box.lastElementChild.scrollIntoView({ block: 'nearest' });
       window.htmx?.process(box.lastElementChild);
       const address = response.headers.get('X-Conversation');
-      if (address && location.pathname !== address) { history.pushState({}, '', address); composer.action = address; document.querySelector('.conv-h h1').textContent = question; document.title = question; }
+      if (address && location.pathname !== address) { history.pushState({}, '', address); composer.action = address; document.querySelector('.conv-h h1').textContent = question; document.title = question; remember(address, question); }
       live.textContent = document.getElementById('answer-ready').content.textContent;
     } else {
       turn.querySelector('.work').replaceWith(holder.content);
@@ -47,6 +47,19 @@ async function ask(question, action, form) {
     busy = false;
     send.disabled = false;
   }
+}
+
+function remember(address, title) {   // the rail's list, as the server will draw it next time
+  const list = document.querySelector('.hist');
+  if (!list) return;
+  list.querySelectorAll('[aria-current]').forEach(link => link.removeAttribute('aria-current'));
+  const item = document.createElement('li'), link = document.createElement('a'), text = document.createElement('span');
+  link.href = address;
+  link.title = text.textContent = title;
+  link.setAttribute('aria-current', 'true');
+  link.append(text);
+  item.append(link);
+  list.prepend(item);
 }
 
 document.addEventListener('submit', event => {
