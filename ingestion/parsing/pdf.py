@@ -13,8 +13,8 @@ import pymupdf
 from ingestion.parsing.elements import Element, Kind, ParsedDocument, Quality
 from ingestion.parsing.errors import Rejected
 from ingestion.parsing.limits import MAX_PAGES
-from ingestion.parsing.pdf_blocks import Block, joined, page_blocks, squeezed
-from ingestion.parsing.pdf_headings import drop_furniture, mark_headings, typography
+from ingestion.parsing.pdf_blocks import Block, bare_blocks, joined, page_blocks, squeezed
+from ingestion.parsing.pdf_headings import drop_furniture, mark_footnotes, mark_headings, typography
 from ingestion.parsing.pdf_page import Page, read_page
 from ingestion.parsing.tables import read_table
 
@@ -141,15 +141,26 @@ def _elements(pages: list[Page], outline: list[tuple[int, str, int]]) -> list[El
     titles: dict[int, set[str]] = {}
     for _level, title, number in outline:
         titles.setdefault(number, set()).add(squeezed(title))
-    blocks = joined(
-        [block for page in pages for block in page_blocks(page, frozenset(titles.get(page.number, ())))]
-    )
+    blocks = [block for page in pages for block in _blocks(page, frozenset(titles.get(page.number, ())))]
+    mark_footnotes(blocks, style)
+    blocks = joined(blocks)
     levels = mark_headings(blocks, outline, style)
     elements = [
         element for number, block in enumerate(blocks) if (element := _element(block, levels.get(number, 0)))
     ]
     remarks = [Element(kind=Kind.NOTE, text=note, page=page.number) for page in pages for note in page.notes]
     return elements + remarks
+
+
+def _blocks(page: Page, titles: frozenset[str]) -> list[Block]:
+    """Blocks of a page; its bare lines where the layout is beyond the rules, so that the page is not lost."""
+    try:
+        return page_blocks(page, titles)
+    except MemoryError:
+        raise
+    except Exception:
+        page.tables_failed = True
+        return bare_blocks(page)
 
 
 def _element(block: Block, level: int) -> Element | None:

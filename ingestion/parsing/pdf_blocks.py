@@ -18,6 +18,7 @@ from ingestion.parsing.pdf_page import Line, Page
 from ingestion.parsing.pdf_tables import (
     FoundTable,
     Row,
+    add_header,
     aligned_runs,
     aligned_table,
     ruled_tables,
@@ -33,6 +34,8 @@ _CAPTION = re.compile(
 )
 _LEADER = re.compile(r"\.{4,}|…{2,}|(?:\. ){4,}|·{4,}")
 _LEAST_COLUMN = 60.0
+BOLD = 0.7  # share of bold letters that makes a line bold
+_HEADER_ROWS = 3
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,6 +48,7 @@ class Block:
     size: float = 0.0
     bold: bool = False
     rows: int = 1
+    parts: int = 1  # separate texts in its first row
     table: FoundTable | None = None
     opens_region: bool = False  # first of a column or page: may continue the paragraph before
     is_full: bool = False  # the last line reaches the right edge
@@ -71,7 +75,25 @@ def page_blocks(page: Page, titles: frozenset[str] = frozenset()) -> list[Block]
         blocks.extend(_region_blocks(page, region, titles))
         if first < len(blocks):
             blocks[first].opens_region = True
-    return blocks
+    return [*blocks, *(_aside(page, line) for line in page.asides)]
+
+
+def bare_blocks(page: Page) -> list[Block]:
+    """A paragraph for each line, from top to bottom."""
+    lines = sorted(page.lines, key=lambda line: (round(line.baseline), line.x0))
+    return [
+        Block(
+            kind=Kind.PARAGRAPH,
+            text=line.text,
+            boxes=[page.box(line.x0, line.y0, line.x1, line.y1)],
+            size=line.size,
+        )
+        for line in lines
+    ]
+
+
+def _aside(page: Page, line: Line) -> Block:
+    return Block(kind=Kind.NOTE, text=line.text.strip(), boxes=[page.box(line.x0, line.y0, line.x1, line.y1)])
 
 
 def _within(line: Line, table: FoundTable) -> bool:
@@ -89,10 +111,24 @@ def _region_blocks(
     start = 0
     for table in rest:
         end = next((n for n in range(start, len(rows)) if rows[n][0].baseline > table.y0 + 2), len(rows))
-        yield from _row_blocks(page, rows[start:end], titles)
+        above = end - _headers_above(table, rows[start:end])
+        yield from _row_blocks(page, rows[start:above], titles)
+        if above < end:
+            add_header(table, rows[above:end])
         yield _table_block(page, table)
         start = end
     yield from _row_blocks(page, rows[start:], titles)
+
+
+def _headers_above(table: FoundTable, rows: Sequence[Row]) -> int:
+    """How many rows right above a ruled table are the unruled head of its columns."""
+    top, count = table.y0, 0
+    for row in reversed(rows[-_HEADER_ROWS:]):
+        size = max(row[0].size, 4.0)
+        if len(segments(row)) < min(3, table.width) or top - row[0].baseline > 1.3 * size or table.width < 3:
+            break
+        top, count = row[0].baseline - size, count + 1
+    return count
 
 
 def as_rows(lines: Sequence[Line]) -> list[Row]:
@@ -152,7 +188,7 @@ def _begins(paragraph: _Paragraph, row: Row) -> bool:
     gap = row[0].baseline - last[0].baseline
     if (
         abs(_size(row) - _size(last)) > 0.12 * size
-        or _bold(row) != _bold(last)
+        or abs(_bold(row) - _bold(last)) > 0.65
         or row[0].mono != last[0].mono
     ):
         return True
@@ -167,9 +203,7 @@ def _begins(paragraph: _Paragraph, row: Row) -> bool:
     indented = row[0].x0 > paragraph.left + 0.9 * size
     is_item = bool(list_mark(_row_text(paragraph.rows[0])))
     if is_item:
-        return row[0].x0 < paragraph.rows[0][0].x0 - 0.5 * size or (
-            _short(paragraph, last) and bool(_ENDS_SENTENCE.search(_row_text(last)))
-        )
+        return _short(paragraph, last) and bool(_ENDS_SENTENCE.search(_row_text(last)))
     if indented and last[0].x0 < row[0].x0 - 0.9 * size:
         return len(paragraph.rows) > 1 or bool(_ENDS_SENTENCE.search(_row_text(last)))
     return _short(paragraph, last) and bool(_ENDS_SENTENCE.search(_row_text(last)))
@@ -200,8 +234,8 @@ def _size(row: Row) -> float:
     return max(row, key=lambda line: len(line.text)).size
 
 
-def _bold(row: Row) -> bool:
-    return all(line.bold for line in row)
+def _bold(row: Row) -> float:
+    return sum(line.bold * len(line.text) for line in row) / sum(len(line.text) for line in row)
 
 
 def _row_text(row: Row) -> str:
@@ -217,12 +251,16 @@ def _block(page: Page, paragraph: _Paragraph) -> Block:
         text="",
         boxes=merge_boxes(boxes),
         size=_size(rows[0]),
-        bold=all(map(_bold, rows)),
+        bold=all(_bold(row) >= BOLD for row in rows),
         rows=len(rows),
+        parts=len(segments(rows[0])),
     )
     mark = list_mark(texts[0])
     if all(row[0].mono for row in rows) and len(rows) > 1:
-        block.kind, block.text = Kind.CODE, "\n".join(_indented(row, paragraph.left) for row in rows)
+        block.kind, block.text = (
+            Kind.CODE,
+            "\n".join(_indented(row, min(r[0].x0 for r in rows)) for row in rows),
+        )
     elif mark:
         block.kind, block.text = mark.kind, join_lines([mark.text, *texts[1:]])
     elif _LEADER.search(texts[0]):
@@ -268,7 +306,7 @@ def joined(blocks: Sequence[Block]) -> list[Block]:
     """Paragraphs that a column or page break has cut, made whole again."""
     whole: list[Block] = []
     for block in blocks:
-        last = whole[-1] if whole else None
+        last = next((other for other in reversed(whole) if other.kind is not Kind.NOTE), None)
         if last and block.opens_region and _continues(last, block):
             last.text = join_lines([last.text, block.text])
             last.boxes.extend(block.boxes)

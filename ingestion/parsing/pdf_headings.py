@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ingestion.parsing.elements import Kind
 from ingestion.parsing.headings import LAST_WORDED_RANK, is_deep_number, numbered_rank, short_enough
-from ingestion.parsing.pdf_blocks import Block, squeezed
+from ingestion.parsing.pdf_blocks import BOLD, Block, squeezed
 from ingestion.parsing.pdf_page import Line, Page
 
 _ZONE = 0.12
@@ -17,26 +17,44 @@ _PAGE_NUMBER = re.compile(
     r"^[\s\-–—|·.]*(?:page|第|p\.)?\s*(?:\d{1,4}|[ivxlc]{1,6})\s*(?:(?:of|/|页|共|，|,|之)[\s\d共页/]*)*[\s\-–—|·.]*$",
     re.IGNORECASE,
 )
+_FOOTNOTE = re.compile(r"^(?:\d{1,3}|[*†‡§①-⑳])\s?(?=[^\d\s.,%])")
 _CONTENTS = re.compile(r"^(?:(?:table of )?contents|目\s*录)$", re.IGNORECASE)
 _UNNUMBERED = 90
 _MAX_ROWS = 3
+_TABLE_PARTS = 3  # a row of so many separate texts is no heading
 
 
 # --- running headers and footers --------------------------------------------------------------------------------
 
 
 def drop_furniture(pages: Sequence[Page]) -> None:
-    """Take running headers, footers and page numbers out of `lines`; the first of each stays, so that nothing is lost."""
+    """Take running headers, footers and page numbers out of `lines`.
+
+    The first of each is put aside as a note, unless the body says the same, so that nothing is lost.
+    """
     seen: Counter[str] = Counter()
     for page in pages:
         seen.update({_key(page, line) for line in page.lines if _in_zone(page, line)})
     filled = sum(bool(page.lines) for page in pages)
     least = max(2, filled // 2) if filled <= 6 else max(3, filled // 4)
-    kept: set[str] = set()
+    first: dict[str, tuple[Page, Line]] = {}
     for page in pages:
-        rest = [line for line in page.lines if not _is_furniture(page, line, seen, least, kept)]
+        running = [line for line in page.lines if _in_zone(page, line) and seen[_key(page, line)] >= least]
+        numbers = [line for line in page.lines if _is_page_number(page, line)]
+        rest = [line for line in page.lines if line not in running and line not in numbers]
         if rest:
             page.lines = rest
+            for line in running:
+                first.setdefault(_key(page, line), (page, line))
+    said = {squeezed(line.text) for page in pages for line in page.lines}
+    for page, line in first.values():
+        if squeezed(line.text) not in said and not _PAGE_NUMBER.match(line.text):
+            page.asides.append(line)
+    noted: set[str] = set()
+    for page in pages:
+        fresh = {_DIGITS.sub("#", squeezed(line.text)): line for line in page.asides}
+        page.asides = [line for text, line in fresh.items() if text not in noted]
+        noted.update(fresh)
 
 
 def _in_zone(page: Page, line: Line) -> bool:
@@ -48,18 +66,8 @@ def _key(page: Page, line: Line) -> str:
     return f"{top}:{round(line.size)}:{_DIGITS.sub('#', _SPACE.sub('', line.text))}"
 
 
-def _is_furniture(page: Page, line: Line, seen: Counter[str], least: int, kept: set[str]) -> bool:
-    if not _in_zone(page, line):
-        return False
-    if _PAGE_NUMBER.match(line.text) and _stands_alone(page, line):
-        return True
-    key = _key(page, line)
-    if seen[key] < least:
-        return False
-    if key in kept:
-        return True
-    kept.add(key)
-    return False
+def _is_page_number(page: Page, line: Line) -> bool:
+    return _in_zone(page, line) and bool(_PAGE_NUMBER.match(line.text)) and _stands_alone(page, line)
 
 
 def _stands_alone(page: Page, line: Line) -> bool:
@@ -86,10 +94,18 @@ def typography(pages: Iterable[Page]) -> Typography:
     for page in pages:
         for line in page.lines:
             sizes[round(line.size * 2) / 2] += len(line.text)
-            bold += len(line.text) if line.bold else 0
+            bold += len(line.text) if line.bold >= BOLD else 0
             total += len(line.text)
     body = sizes.most_common(1)[0][0] if sizes else 10.0
     return Typography(body_size=body, bold_stands_out=bold < 0.5 * total)
+
+
+def mark_footnotes(blocks: Iterable[Block], style: Typography) -> None:
+    """Small print that begins with its sign becomes notes, so that it does not part the sentence above it."""
+    for block in blocks:
+        small = 0 < block.size <= 0.93 * style.body_size
+        if small and block.kind in {Kind.PARAGRAPH, Kind.STEP} and _FOOTNOTE.match(block.text):
+            block.kind = Kind.NOTE
 
 
 Outline = Sequence[tuple[int, str, int]]  # level, title, page
@@ -157,6 +173,8 @@ def _rank(block: Block, style: Typography) -> Rank | None:
         or block.rows > _MAX_ROWS
         or not short_enough(block.text)
     ):
+        return None
+    if block.parts >= _TABLE_PARTS:
         return None
     numbered = numbered_rank(block.text)
     larger = block.size >= style.body_size + max(1.0, 0.12 * style.body_size)

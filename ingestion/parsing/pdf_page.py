@@ -31,7 +31,7 @@ class Line:
     y1: float
     baseline: float
     size: float
-    bold: bool = False
+    bold: float = 0.0  # share of its letters
     mono: bool = False
 
 
@@ -45,6 +45,9 @@ class Page:
     display: tuple[float, float]
     to_display: tuple[float, ...]
     lines: list[Line] = field(default_factory=list)
+    asides: list[Line] = field(
+        default_factory=list
+    )  # runs at an angle to the rest: stamps, margins, axis labels
     grids: list[list[tuple[float, float, float, float]]] = field(default_factory=list)
     words: list[tuple[float, float, float, float, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -67,7 +70,7 @@ class Page:
 
     @property
     def characters(self) -> int:
-        return sum(len(line.text) for line in self.lines)
+        return sum(len(line.text) for line in (*self.lines, *self.asides))
 
     @property
     def garbled(self) -> int:
@@ -96,6 +99,7 @@ def read_page(document: Any, number: int) -> Page:
         display=display,
         to_display=tuple(back * shown),
         lines=list(_lines(raw)),
+        asides=list(_asides(raw)),
         has_pictures=bool(page.get_images()) or any(True for _ in page.get_cdrawings()),
     )
     result.lines.extend(_form_values(page))
@@ -122,7 +126,7 @@ def _lines(raw: dict[str, Any]) -> Iterator[Line]:
         vertical: list[Line] = []
         for line in block.get("lines", ()):
             text = "".join(span["text"] for span in line["spans"])
-            if not text.strip():
+            if not text.strip() or not (line["wmode"] or _is_level(line)):
                 continue
             if line["wmode"]:
                 vertical.append(_line(line, text))
@@ -130,6 +134,18 @@ def _lines(raw: dict[str, Any]) -> Iterator[Line]:
                 yield _line(line, text)
         if vertical:
             yield _stacked(vertical)
+
+
+def _asides(raw: dict[str, Any]) -> Iterator[Line]:
+    for block in raw["blocks"]:
+        for line in block.get("lines", ()):
+            text = "".join(span["text"] for span in line["spans"])
+            if len(text.strip()) > 1 and not line["wmode"] and not _is_level(line):
+                yield _line(line, text)
+
+
+def _is_level(line: dict[str, Any]) -> bool:
+    return bool(line["dir"][0] > 0.9)
 
 
 def _line(line: dict[str, Any], text: str) -> Line:
@@ -143,14 +159,14 @@ def _line(line: dict[str, Any], text: str) -> Line:
         y0, y1 = baseline - 0.9 * size, baseline + 0.25 * size
     x0 = max(x0, min(span["bbox"][0] for span in spans))
     return Line(
-        text=text.replace("\t", " ").replace("\u00ad", "-"),
+        text=" ".join(text.replace("\u00ad", "-").split()),
         x0=x0,
         y0=y0,
         x1=min(x1, max(span["bbox"][2] for span in spans)),
         y1=y1,
         baseline=baseline,
         size=size,
-        bold=bold >= 0.8 * letters,
+        bold=bold / letters,
         mono=all(span["flags"] & _MONO for span in spans),
     )
 

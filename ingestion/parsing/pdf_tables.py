@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 
 from ingestion.parsing.pdf_page import Line, Page
@@ -25,6 +25,25 @@ class FoundTable:
     x1: float
     y1: float
     rows: list[list[Cell]]
+    edges: list[float] = field(default_factory=list)  # of the columns of a ruled table
+
+    @property
+    def width(self) -> int:
+        """Number of columns, where they are ruled."""
+        return max(len(self.edges) - 1, 0)
+
+
+def add_header(table: FoundTable, rows: Sequence["Row"]) -> None:
+    """Rows of column names that stand unruled on top of a ruled table become its first row."""
+    texts = [""] * table.width
+    for part in (part for row in rows for part in segments(row)):
+        middle = (part[0].x0 + part[-1].x1) / 2
+        column = min(
+            range(table.width), key=lambda n: abs((table.edges[n] + table.edges[n + 1]) / 2 - middle)
+        )
+        texts[column] = join_lines([texts[column], segment_text(part)])
+    table.rows.insert(0, [Cell(text=text, is_header=True) for text in texts])
+    table.y0 = min(line.y0 for row in rows for line in row)
 
 
 def weight(text: str) -> int:
@@ -54,7 +73,7 @@ def _fill(grid: Sequence[Rectangle], words: Sequence[Word]) -> FoundTable | None
         cells = sorted(cell for cell in grid if _at(ys, cell[1]) == number)
         rows.extend(_table_rows(cells, texts, xs, ys))
     x0, x1 = xs[0], xs[-1]
-    return FoundTable(x0=x0, y0=ys[0], x1=x1, y1=ys[-1], rows=rows)
+    return FoundTable(x0=x0, y0=ys[0], x1=x1, y1=ys[-1], rows=rows, edges=xs)
 
 
 def _edges(values: list[float]) -> list[float]:
@@ -210,7 +229,7 @@ def aligned_runs(rows: Sequence[Row]) -> list[tuple[int, int]]:
     start = 0
     while start < len(rows):
         end = _run_end(rows, counts, start)
-        if end - start >= _LEAST_ROWS and _is_table(rows[start:end]):
+        if (end - start >= _LEAST_ROWS and _is_table(rows[start:end])) or _is_pair(rows[start:end]):
             runs.append((start, end))
             start = end
         else:
@@ -248,6 +267,17 @@ def _is_table(rows: Sequence[Row]) -> bool:
         return False
     columns = _columns(multiple)
     return len(columns) >= 2 and (len(columns) >= 3 or figures >= 0.3 * len(texts) or _starts_align(multiple))
+
+
+def _is_pair(rows: Sequence[Row]) -> bool:
+    """A row of names above one row of as many figures."""
+    if len(rows) != 2:
+        return False
+    names, figures = segments(rows[0]), segments(rows[1])
+    if len(names) < 3 or len(names) != len(figures):
+        return False
+    said = sum(bool(_FIGURE.match(segment_text(part).strip())) for part in figures)
+    return said >= 0.6 * len(figures) and not any(_FIGURE.match(segment_text(part).strip()) for part in names)
 
 
 def _starts_align(multiple: Sequence[Sequence[Row]]) -> bool:

@@ -43,7 +43,7 @@ def test_two_columns_are_read_one_after_the_other_below_a_full_width_title() -> 
     whole = " ".join(element.text for element in elements)
     assert elements[0].text == "A title over both of the columns here"
     assert whole.index("left of running text") < whole.index("29 right of running text")
-    assert "fills the width  0 left of running text" in whole
+    assert "fills the width 0 left of running text" in whole
 
 
 def test_headings_by_size_weight_and_number() -> None:
@@ -157,6 +157,34 @@ def test_a_paragraph_cut_by_the_page_is_whole_and_has_a_box_on_both() -> None:
     (element,) = read_pdf(pdf(first, second)).elements
     assert element.text.endswith("3 and goes on here until its end.")
     assert (element.page, [box.page for box in element.boxes]) == (1, [1, 2])
+
+
+def test_a_footnote_is_a_note_and_does_not_part_the_sentence_above_it() -> None:
+    document = pymupdf.open(
+        "pdf",
+        pdf(
+            [(50.0, 700 + 12.0 * n, text) for n, text in enumerate(PROSE[:4])],
+            [(50.0, 100.0, "and goes on.")],
+        ),
+    )
+    document[0].insert_text((50, 770), "1 See the report of the commission.", fontname="helv", fontsize=7)
+    paragraph, note = read_pdf(document.tobytes()).elements
+    assert paragraph.text.endswith("3 and goes on.")
+    assert (note.kind, note.text) == (Kind.NOTE, "1 See the report of the commission.")
+
+
+def test_column_names_right_above_a_ruled_table_are_its_header() -> None:
+    document = pymupdf.open("pdf", pdf([(54, 96, "Name"), (204, 96, "Votes for"), (354, 96, "Against")]))
+    ruled(
+        document[0],
+        [50, 200, 350, 500],
+        [100, 120, 140, 160],
+        [["Lin", "57", "13"], ["Wang", "54", "5"], ["Zhao", "60", "1"]],
+    )
+    (table,) = read_pdf(document.tobytes()).elements
+    assert table.table is not None
+    assert table.table.rows[:2] == (("Name", "Votes for", "Against"), ("Lin", "57", "13"))
+    assert table.table.header_rows == 1
 
 
 @pytest.mark.parametrize("rotation", [0, 90, 180, 270])
