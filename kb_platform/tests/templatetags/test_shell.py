@@ -61,3 +61,13 @@ def test_the_not_found_page_says_the_same_whatever_was_asked(client):
     pages = {client.get(path).content.replace(path.encode(), b"") for path in ("/no/such", "/d/0/also-not")}
     bodies = {page.split(b'class="xs muted row"')[0] for page in pages}
     assert len(bodies) == 1
+
+
+@pytest.mark.django_db
+def test_the_api_reference_keeps_the_content_policy(browser, reader):
+    response = browser(reader).get("/api/docs")
+    page = response.content.decode()
+    assert response.status_code == 200
+    assert 'data-schema="/api/schema"' in page
+    assert "<style" not in page
+    assert "<script>" not in page
