@@ -66,12 +66,13 @@ def worker_services(terminal: Terminal | None) -> list[Service]:
 
     def worker(name: str, queues: str, concurrency: int) -> Service:
         chatter = ("--without-gossip", "--without-mingle")
-        limits = ("-Q", queues, "--concurrency", str(concurrency), "-n", f"{name}@%h")
+        # Threads share the tokenizer's 280 MB. Parsing has its own processes, embedding leaves the interpreter lock.
+        limits = ("-Q", queues, "--pool", "threads", "--concurrency", str(concurrency), "-n", f"{name}@%h")
         return celery(name, signal.SIGQUIT, "worker", *limits, *chatter)
 
     schedule = str(settings.DATA_DIR / "celerybeat-schedule")
     return [
-        worker("parse", "parse,light", 2),
+        worker("parse", "parse,light", 3),
         worker("embed", "embed", 1),
         celery("beat", signal.SIGTERM, "beat", "--schedule", schedule, "--pidfile="),
     ]
