@@ -72,6 +72,7 @@ def read(lease: Lease, counter: TokenCounter) -> None:
             raise  # perhaps the machine's fault: counted, and tried again
         state = VersionState.QUARANTINED if doubtful else VersionState.REJECTED
         ledger.end_lease(lease, IngestJob.State.FAILED, state, refusal.code, **refusal.params)
+        log.info("not taken", extra={"file": version.file_name, "reason": refusal.code})
         return
     _store_draft(lease, version, parsed, chunked, title)
 
@@ -229,6 +230,7 @@ def publish(lease: Lease, chunks: Sequence[Chunk], vectors: Sequence[NDArray[np.
     _replace_active(document, version)
     state = VersionState.PARTLY_LIVE if version.quality.get("warnings") else VersionState.LIVE
     ledger.end_lease(lease, IngestJob.State.SUCCEEDED, state, "")
+    log.info("live", extra={"file": version.file_name, "version": version.number, "chunks": len(rows)})
 
 
 def _replace_active(document: Document, version: DocumentVersion) -> None:

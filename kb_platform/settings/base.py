@@ -282,7 +282,11 @@ LOGGING = {
         "celery": {"level": "WARNING"},  # not a line for every periodic task
         "psycopg.pool": {"level": "ERROR"},  # nor for every attempt while the database is down
     },
-    # Every 404 and 401 would be a warning; bugs are still logged, as errors.
-    "loggers": {"django.request": {"level": "ERROR"}},
+    # Every 404 would be a warning, every task two lines; bugs and failures are still logged, as errors.
+    "loggers": {
+        "django.request": {"level": "ERROR"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
+    },
     "root": {"handlers": ["stderr"], "level": environment.text("KB_LOG_LEVEL", "INFO")},
 }
