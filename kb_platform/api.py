@@ -10,6 +10,7 @@ from rest_framework.pagination import PageNumberPagination
 from rest_framework.response import Response
 
 from kb_platform import errors
+from kb_platform.outages import as_outage
 from kb_platform.trace import trace_id
 
 log = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ def field_texts(detail: Any, prefix: str = "") -> dict[str, str]:
 
 def as_knowledge_base_error(error: Exception) -> errors.KnowledgeBaseError | None:
     """The tree's own error for what Django and DRF raise; None for what nobody expected."""
-    known: errors.KnowledgeBaseError | None = None
+    known: errors.KnowledgeBaseError | None = as_outage(error)
     if isinstance(error, errors.KnowledgeBaseError):
         known = error
     elif isinstance(error, Http404):

@@ -1,5 +1,6 @@
 """The answer to an expected error outside of DRF: JSON for programs, a page or the sign-in form for people."""
 
+from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -17,6 +18,8 @@ def error_answer(request: HttpRequest, error: KnowledgeBaseError) -> HttpRespons
     if isinstance(error, NotAuthenticated):
         return _to_sign_in(request)
     status = error.status if error.status in PAGES else 500
+    if status >= 500:  # the page must not ask the database who is reading it
+        request.user, request.principal = AnonymousUser(), None  # type: ignore[attr-defined]
     return render(request, f"errors/{status}.html", {"error": error}, status=status)
 
 

@@ -1,5 +1,6 @@
 """Liveness, readiness, metrics, the language switch, and the error pages that work without a database."""
 
+import sys
 from collections.abc import Callable
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from redis.exceptions import RedisError
 
 from kb_platform.error_answers import error_answer
 from kb_platform.errors import KnowledgeBaseError, NotAllowed, NotFound
+from kb_platform.outages import as_outage
 from kb_platform.policies import Access, policy
 
 THEMES = {"light", "dark", "auto"}
@@ -112,4 +114,5 @@ def stale_form(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    return error_answer(request, KnowledgeBaseError(code="internal"))
+    """What nobody expected; or a dependency that went away while a middleware needed it."""
+    return error_answer(request, as_outage(sys.exc_info()[1]) or KnowledgeBaseError(code="internal"))

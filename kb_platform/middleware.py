@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from kb_platform import trace
 from kb_platform.error_answers import error_answer
 from kb_platform.errors import KnowledgeBaseError, NotAuthenticated
+from kb_platform.outages import as_outage
 from kb_platform.policies import enforce, policy_of
 
 
@@ -24,7 +25,8 @@ class TraceIdMiddleware:
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        return error_answer(request, error) if isinstance(error, KnowledgeBaseError) else None
+        known = error if isinstance(error, KnowledgeBaseError) else as_outage(error)
+        return error_answer(request, known) if known else None
 
 
 class PolicyMiddleware:

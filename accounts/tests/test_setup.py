@@ -106,7 +106,6 @@ def test_the_environment_makes_the_first_administrator(settings):
 @pytest.mark.parametrize(
     ("email", "password", "named"),
     [
-        ("root@example.com", "short", "KB_ADMIN_PASSWORD"),
         ("no address", "a rather long phrase", "KB_ADMIN_EMAIL"),
         ("root@example.com", "", "KB_ADMIN_PASSWORD"),
         ("", "a rather long phrase", "KB_ADMIN_EMAIL"),
@@ -119,6 +118,13 @@ def test_a_start_with_unusable_credentials_names_them_and_makes_nobody(settings,
     with pytest.raises(CommandError, match=named):
         call_command("bootstrap")
     assert not User.objects.exists()
+
+
+def test_a_weak_password_of_the_operator_is_taken_with_a_warning(settings, caplog):
+    settings.ADMIN_EMAIL, settings.ADMIN_PASSWORD = "root@example.com", "short"
+    assert ensure_first_admin() is None
+    assert User.objects.get(email="root@example.com").check_password("short")
+    assert "KB_ADMIN_PASSWORD is weak" in caplog.text
 
 
 def test_an_existing_administrator_is_left_alone_by_the_environment(settings, administrator, password):

@@ -281,12 +281,7 @@ LOGGING = {
     "loggers": {
         "celery": {"level": "WARNING"},  # not a line for every periodic task
         "psycopg.pool": {"level": "ERROR"},  # nor for every attempt while the database is down
-    },
-    # Every 404 would be a warning, every task two lines; bugs and failures are still logged, as errors.
-    "loggers": {
-        "django.request": {"level": "ERROR"},
-        "celery.worker.strategy": {"level": "WARNING"},
-        "celery.app.trace": {"level": "WARNING"},
+        "django.request": {"level": "ERROR"},  # nor for every 404; bugs are errors
     },
     "root": {"handlers": ["stderr"], "level": environment.text("KB_LOG_LEVEL", "INFO")},
 }
