@@ -20,6 +20,8 @@ _FRONT_MATTER = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n(.*?)\r?\n\1[ \t]*(
 _PROPERTY = re.compile(r"^([A-Za-z_][\w .-]{0,60})\s*[:=]\s*(.*)$")
 _ADMONITION = re.compile(r"^:{3,}[ \t]*(.*)$", re.MULTILINE)
 _HEADING_ID = re.compile(r"\s*\{#[\w.-]+\}\s*$")
+_MARKUP = re.compile(r"<!--.*?-->|<[^>]*>|^\[[^\]\n]+\]:[^\n]*$", re.DOTALL | re.MULTILINE)
+_WORD = re.compile(r"[^\W_]")
 _TAG = re.compile(r"<[^>]*>")
 _LINE_TAG = re.compile(r"<(br|/p|/div|/li)\b[^>]*>", re.IGNORECASE)
 
@@ -32,6 +34,8 @@ def parse(data: bytes) -> ParsedDocument:
     reader.read(
         MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING}).enable(["table", "strikethrough"]).parse(body)
     )
+    if not reader.elements and _WORD.search(_MARKUP.sub("", body)):  # nested beyond all measure
+        reader.elements.append(Element(kind=Kind.PARAGRAPH, text=body))
     title = str(properties.get("title", "")) or next(
         (e.text for e in reader.elements if e.kind is Kind.HEADING and e.level == 1), ""
     )

@@ -72,9 +72,11 @@ def parse_file(
     job = {"kind": kind.value, "file_name": file_name, "limits": _limits_for(kind, limits)}
     with path.open("rb") as source, _server() as server:
         run = _Run(server=server, limits=limits, watch=watch)
-        lines = run.lines(job, source.fileno())
-        if usage is not None:
-            usage.cpu_s, usage.rss_kb = run.cpu_s, run.rss_kb
+        try:
+            lines = run.lines(job, source.fileno())
+        finally:
+            if usage is not None:
+                usage.cpu_s, usage.rss_kb = run.cpu_s, run.rss_kb
     return outline.finish(wire.read_document(lines))
 
 
@@ -89,8 +91,8 @@ def _precheck(path: Path, file_name: str, limits: Limits) -> DocumentKind:
 
 
 def _limits_for(kind: DocumentKind, limits: Limits) -> dict[str, Any]:
-    """Text needs a third of the time that pages and archives may need."""
-    heavy = kind in {DocumentKind.PDF, DocumentKind.ZIP}
+    """Plain text needs a third of the time that structured files may need."""
+    heavy = kind not in {DocumentKind.TEXT, DocumentKind.CSV}
     return {
         **asdict(limits),
         "cpu_s": limits.cpu_s if heavy else max(limits.cpu_s // 3, 1),
@@ -282,14 +284,17 @@ class _Run:
             self.server.control.settimeout(None)
         raise verdict
 
+    def _ran_out_of_memory(self) -> bool:
+        """Said so, was killed by the machine, or fell with much in use: libraries in C fall when given no more."""
+        if self.status in {EXIT_MEMORY, -signal.SIGKILL}:
+            return True
+        return (self.status or 0) < 0 and self.rss_kb * 1024 > 0.5 * self.limits.memory_bytes
+
     def _explained(self) -> list[bytes]:
         lines = bytes(self._result).split(b"\n")
         if self.status == -signal.SIGXCPU:
             raise Rejected("too_complex", limit=f"{self.limits.cpu_s} s")
-        if self.status in {
-            EXIT_MEMORY,
-            -signal.SIGKILL,
-        }:  # SIGKILL not of ours: the machine ran out of memory
+        if self._ran_out_of_memory():
             raise Rejected("too_large", limit=f"{self.limits.memory_bytes // 2**20} MB")
         if self.status is not None and self.status < 0:
             log.warning("parsing child ended by signal %d", -self.status)

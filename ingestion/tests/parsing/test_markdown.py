@@ -81,3 +81,8 @@ def test_a_picture_alone_is_a_caption_by_its_description() -> None:
 def test_a_list_of_two_thousand_levels_ends_soon() -> None:
     source = "\n".join("  " * depth + f"- item {depth}" for depth in range(2000))
     assert parse(source.encode()).elements
+
+
+def test_text_below_any_depth_of_quotes_is_not_lost() -> None:
+    assert "words" in kinds("> " * 3000 + "words")[0][2]
+    assert kinds("<!-- words in a comment -->\n\n[link]: https://example.org\n") == []
