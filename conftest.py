@@ -3,10 +3,11 @@
 `owner` shares something, `reader` is given it, `outsider` never is, `administrator` runs the site but reads nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.test import Client
+from django.utils import translation
 from rest_framework.test import APIClient
 
 from accounts.models import User
@@ -23,6 +24,13 @@ def _person(name: str, groups: tuple[int, ...] = ()) -> User:
     return create_user(
         actor=SYSTEM, email=f"{name}@example.com", name=name.title(), password=PASSWORD, groups=groups
     )
+
+
+@pytest.fixture(autouse=True)
+def _english() -> Iterator[None]:
+    """A request leaves its language active in the thread; no test inherits it."""
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture
