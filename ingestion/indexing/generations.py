@@ -15,7 +15,7 @@ from ingestion.models import IndexGeneration
 from kb_platform.errors import Unavailable
 
 AVERAGE_LENGTH = (
-    180.0  # analyzer tokens in a full chunk; frozen per generation because BM25 weights are stored
+    130.0  # analyzer tokens a chunk, measured on handbooks; frozen, because BM25 weights are stored
 )
 
 
