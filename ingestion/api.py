@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from accounts.serializers import GrantsOutput, parse_grants, render_grants
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from django.http import FileResponse, HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -11,14 +10,19 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
-from accounts.permissions.visibility import visible_scopes
+from accounts.permissions.visibility import require, visible_scopes
+from accounts.principals import principal_on
+from accounts.serializers import GrantsOutput, parse_grants, render_grants
 from accounts.values import Permission
 from ingestion import files, selectors, services
 from ingestion import serializers as shapes
 from ingestion.blobs import store
+from ingestion.models import Collection
 from ingestion.values import SourceFile, clean_name
 from kb_platform.api import Pages
 from kb_platform.policies import Access, policy
+
+READERS = ("search", "ask", "ingest")  # token scopes that may look; what may be seen depends on grants
 
 
 def paged(
@@ -37,64 +41,64 @@ def checked(shape: type[BaseSerializer[Any]], data: Any, **options: Any) -> Any:
     return serializer
 
 
-def _collection(request: Request, row: Model) -> dict[str, Any]:
-    managed = visible_scopes(request.principal, at_least=Permission.MANAGE)
+def _collection(request: Request, row: Collection) -> dict[str, Any]:
+    managed = visible_scopes(principal_on(request), at_least=Permission.MANAGE)
     return shapes.CollectionOutput(row, context={"managed_scopes": managed}).data
 
 
-@policy(Access.SIGNED_IN, scope="ingest")
+@policy(Access.SIGNED_IN, scope=READERS, write_scope="ingest")
 class CollectionList(APIView):
     @extend_schema(responses=shapes.CollectionOutput(many=True))
     def get(self, request: Request) -> Response:
-        managed = visible_scopes(request.principal, at_least=Permission.MANAGE)
-        rows = selectors.collections_for(request.principal).select_related("scope")
+        managed = visible_scopes(principal_on(request), at_least=Permission.MANAGE)
+        rows = selectors.collections_for(principal_on(request)).select_related("scope")
         return paged(self, request, rows, shapes.CollectionOutput, managed_scopes=managed)
 
     @extend_schema(request=shapes.CollectionInput, responses={201: shapes.CollectionOutput})
     def post(self, request: Request) -> Response:
         data = checked(shapes.CollectionInput, request.data).validated_data
-        made = services.create_collection(actor=request.principal, **data)
-        row = selectors.get_collection(request.principal, str(made.uid))
+        made = services.create_collection(actor=principal_on(request), **data)
+        row = selectors.get_collection(principal_on(request), str(made.uid))
         return Response(_collection(request, row), status=201)
 
 
-@policy(Access.OBJECT, scope="ingest")
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
 class CollectionDetail(APIView):
     @extend_schema(responses=shapes.CollectionOutput)
     def get(self, request: Request, uid: str) -> Response:
-        return Response(_collection(request, selectors.get_collection(request.principal, uid)))
+        return Response(_collection(request, selectors.get_collection(principal_on(request), uid)))
 
     @extend_schema(request=shapes.CollectionInput, responses=shapes.CollectionOutput)
     def patch(self, request: Request, uid: str) -> Response:
-        collection = selectors.get_collection(request.principal, uid)
+        collection = selectors.get_collection(principal_on(request), uid)
         changes = checked(shapes.CollectionInput, request.data, partial=True).validated_data
-        services.update_collection(actor=request.principal, collection=collection, **changes)
-        return Response(_collection(request, selectors.get_collection(request.principal, uid)))
+        services.update_collection(actor=principal_on(request), collection=collection, **changes)
+        return Response(_collection(request, selectors.get_collection(principal_on(request), uid)))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, uid: str) -> Response:
-        collection = selectors.get_collection(request.principal, uid)
-        services.delete_collection(actor=request.principal, collection=collection)
+        collection = selectors.get_collection(principal_on(request), uid)
+        services.delete_collection(actor=principal_on(request), collection=collection)
         return Response(status=204)
 
 
-@policy(Access.OBJECT, scope="ingest")
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
 class CollectionGrants(APIView):
     @extend_schema(responses=GrantsOutput)
     def get(self, request: Request, uid: str) -> Response:
-        collection = selectors.get_collection(request.principal, uid)
-        services.require(request.principal, Permission.MANAGE, collection.scope_id)
+        collection = selectors.get_collection(principal_on(request), uid)
+        require(principal_on(request), Permission.MANAGE, collection.scope_id)
         return Response({"grants": render_grants(collection.scope)})
 
     @extend_schema(request=GrantsOutput, responses=GrantsOutput)
     def put(self, request: Request, uid: str) -> Response:
-        collection = selectors.get_collection(request.principal, uid)
+        collection = selectors.get_collection(principal_on(request), uid)
         grants = parse_grants(request.data)
-        services.share_collection(actor=request.principal, collection=collection, grants=grants)
+        services.share_collection(actor=principal_on(request), collection=collection, grants=grants)
         return Response({"grants": render_grants(collection.scope)})
 
 
-@policy(Access.SIGNED_IN, scope="ingest")
+@policy(Access.SIGNED_IN, scope=READERS, write_scope="ingest")
 class DocumentList(APIView):
     @extend_schema(
         parameters=[OpenApiParameter(name) for name in ("collection", "state", "q", "tag", "doc_type")],
@@ -103,7 +107,7 @@ class DocumentList(APIView):
     def get(self, request: Request) -> Response:
         wanted = request.query_params
         rows = selectors.filter_documents(
-            selectors.documents_for(request.principal),
+            selectors.documents_for(principal_on(request)),
             collection=wanted.get("collection", ""),
             state=wanted.get("state", ""),
             text=wanted.get("q", ""),
@@ -116,8 +120,8 @@ class DocumentList(APIView):
     def post(self, request: Request) -> Response:
         serializer = checked(shapes.UploadInput, request.data)
         data = serializer.validated_data
-        collection = selectors.get_collection(request.principal, data["collection"])
-        services.require(request.principal, Permission.CONTRIBUTE, collection.scope_id)
+        collection = selectors.get_collection(principal_on(request), data["collection"])
+        require(principal_on(request), Permission.CONTRIBUTE, collection.scope_id)
         source = SourceFile(
             name=clean_name(data["file"].name),
             blob=store(data["file"].chunks()),
@@ -125,119 +129,126 @@ class DocumentList(APIView):
             modified_at=data.get("modified_at"),
         )
         upload = services.upload_document(
-            actor=request.principal, collection=collection, file=source, attributes=serializer.attributes()
+            actor=principal_on(request),
+            collection=collection,
+            file=source,
+            attributes=serializer.attributes(),
         )
         return Response(shapes.UploadOutput(upload).data, status=201)
 
 
-@policy(Access.OBJECT, scope="ingest")
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
 class DocumentDetail(APIView):
     @extend_schema(responses=shapes.DocumentOutput)
     def get(self, request: Request, uid: str) -> Response:
-        return Response(shapes.DocumentOutput(selectors.get_document(request.principal, uid)).data)
+        return Response(shapes.DocumentOutput(selectors.get_document(principal_on(request), uid)).data)
 
     @extend_schema(request=shapes.DocumentPatch, responses=shapes.DocumentOutput)
     def patch(self, request: Request, uid: str) -> Response:
-        document = selectors.get_document(request.principal, uid)
+        document = selectors.get_document(principal_on(request), uid)
         serializer = checked(shapes.DocumentPatch, request.data, partial=True)
         if target := serializer.validated_data.get("collection"):
-            collection = selectors.get_collection(request.principal, target)
-            services.move_document(actor=request.principal, document=document, collection=collection)
+            collection = selectors.get_collection(principal_on(request), target)
+            services.move_document(actor=principal_on(request), document=document, collection=collection)
         services.update_document(
-            actor=request.principal, document=document, attributes=serializer.attributes()
+            actor=principal_on(request), document=document, attributes=serializer.attributes()
         )
-        return Response(shapes.DocumentOutput(selectors.get_document(request.principal, uid)).data)
+        return Response(shapes.DocumentOutput(selectors.get_document(principal_on(request), uid)).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, uid: str) -> Response:
-        document = selectors.get_document(request.principal, uid)
-        services.delete_document(actor=request.principal, document=document)
+        document = selectors.get_document(principal_on(request), uid)
+        services.delete_document(actor=principal_on(request), document=document)
         return Response(status=204)
 
 
-@policy(Access.OBJECT, scope="ingest")
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
 class DocumentGrants(APIView):
     @extend_schema(responses=GrantsOutput)
     def get(self, request: Request, uid: str) -> Response:
-        document = selectors.get_document(request.principal, uid)
-        services.require(request.principal, Permission.MANAGE, document.scope_id)
+        document = selectors.get_document(principal_on(request), uid)
+        require(principal_on(request), Permission.MANAGE, document.scope_id)
         return Response(self._answer(request, uid))
 
     @extend_schema(request=GrantsOutput, responses=GrantsOutput)
     def put(self, request: Request, uid: str) -> Response:
-        document = selectors.get_document(request.principal, uid)
+        document = selectors.get_document(principal_on(request), uid)
         follow = isinstance(request.data, dict) and request.data.get("grants", ()) is None
         grants = None if follow else parse_grants(request.data)
-        services.share_document(actor=request.principal, document=document, grants=grants)
+        services.share_document(actor=principal_on(request), document=document, grants=grants)
         return Response(self._answer(request, uid))
 
     def _answer(self, request: Request, uid: str) -> dict[str, Any]:
-        document = selectors.get_document(request.principal, uid)
+        document = selectors.get_document(principal_on(request), uid)
         own = document.scope_id != document.collection.scope_id
         return {"grants": render_grants(document.scope) if own else None}
 
 
-@policy(Access.OBJECT, scope="ingest")
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
 class DocumentReparse(APIView):
     @extend_schema(request=None, responses={202: shapes.UploadOutput})
     def post(self, request: Request, uid: str) -> Response:
-        document = selectors.get_document(request.principal, uid)
-        upload = services.reparse_document(actor=request.principal, document=document)
+        document = selectors.get_document(principal_on(request), uid)
+        upload = services.reparse_document(actor=principal_on(request), document=document)
         return Response(shapes.UploadOutput(upload).data, status=202)
 
 
-@policy(Access.OBJECT, scope="ingest")
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
 class DocumentVersions(APIView):
     @extend_schema(responses=shapes.VersionOutput(many=True))
     def get(self, request: Request, uid: str) -> Response:
-        document = selectors.get_document(request.principal, uid)
+        document = selectors.get_document(principal_on(request), uid)
         return paged(self, request, selectors.versions_of(document), shapes.VersionOutput)
 
 
-@policy(Access.OBJECT, scope="ingest")
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
 class DocumentChunks(APIView):
     @extend_schema(responses=shapes.ChunkOutput(many=True))
     def get(self, request: Request, uid: str) -> Response:
-        document = selectors.get_document(request.principal, uid)
+        document = selectors.get_document(principal_on(request), uid)
         return paged(self, request, selectors.chunks_of(document), shapes.ChunkOutput)
 
 
-@policy(Access.OBJECT, scope="search")
+@policy(Access.OBJECT, scope=READERS)
 class DocumentFile(APIView):
     @extend_schema(responses={(200, "application/octet-stream"): bytes})
     def get(self, request: Request, uid: str) -> FileResponse:
-        document = selectors.get_document(request.principal, uid)
+        document = selectors.get_document(principal_on(request), uid)
         return files.attachment(selectors.get_version(document))
 
 
-@policy(Access.OBJECT, scope="search")
+@policy(Access.OBJECT, scope=READERS)
 class DocumentPage(APIView):
     @extend_schema(responses={(200, "image/webp"): bytes})
     def get(self, request: Request, uid: str, page: int) -> HttpResponse:
-        document = selectors.get_document(request.principal, uid)
+        document = selectors.get_document(principal_on(request), uid)
         number = request.query_params.get("version", "")
         version = selectors.get_version(document, int(number) if number.isdecimal() else None)
         return files.page_image(version, page)
 
 
-@policy(Access.OBJECT, scope="ingest")
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
 class JobDetail(APIView):
     @extend_schema(responses=shapes.JobOutput)
     def get(self, request: Request, uid: str) -> Response:
-        return Response(shapes.JobOutput(selectors.get_job(request.principal, uid)).data)
+        return Response(shapes.JobOutput(selectors.get_job(principal_on(request), uid)).data)
 
 
-@policy(Access.OBJECT, scope="ingest")
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
 class JobCancel(APIView):
     @extend_schema(request=None, responses=shapes.JobOutput)
     def post(self, request: Request, uid: str) -> Response:
-        job = services.cancel_job(actor=request.principal, job=selectors.get_job(request.principal, uid))
+        job = services.cancel_job(
+            actor=principal_on(request), job=selectors.get_job(principal_on(request), uid)
+        )
         return Response(shapes.JobOutput(job).data)
 
 
-@policy(Access.OBJECT, scope="ingest")
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
 class JobRetry(APIView):
     @extend_schema(request=None, responses=shapes.JobOutput)
     def post(self, request: Request, uid: str) -> Response:
-        job = services.retry_job(actor=request.principal, job=selectors.get_job(request.principal, uid))
+        job = services.retry_job(
+            actor=principal_on(request), job=selectors.get_job(principal_on(request), uid)
+        )
         return Response(shapes.JobOutput(job).data)

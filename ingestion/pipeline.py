@@ -43,6 +43,7 @@ from ingestion.parsing.sandbox import parse_file
 log = logging.getLogger(__name__)
 EMBED_SLICE = 32  # texts between two looks at the ledger
 INSERT_BATCH = 500
+LACKING = {"pages_without_text", "pages_failed", "pages_garbled", "repaired", "parts_skipped"}
 
 
 def read(lease: Lease, counter: TokenCounter) -> None:
@@ -228,9 +229,14 @@ def publish(lease: Lease, chunks: Sequence[Chunk], vectors: Sequence[NDArray[np.
     if document.archived_at is None:
         tables.insert_rows(generation.number, document_id=document.pk, scope_id=document.scope_id, rows=rows)
     _replace_active(document, version)
-    state = VersionState.PARTLY_LIVE if version.quality.get("warnings") else VersionState.LIVE
+    state = VersionState.PARTLY_LIVE if _lacks_parts(version) else VersionState.LIVE
     ledger.end_lease(lease, IngestJob.State.SUCCEEDED, state, "")
     log.info("live", extra={"file": version.file_name, "version": version.number, "chunks": len(rows)})
+
+
+def _lacks_parts(version: DocumentVersion) -> bool:
+    """Whether some of the file's text is not in the index; other warnings are about form."""
+    return any(warning.partition(":")[0] in LACKING for warning in version.quality.get("warnings", ()))
 
 
 def _replace_active(document: Document, version: DocumentVersion) -> None:

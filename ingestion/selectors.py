@@ -102,7 +102,7 @@ def filter_documents(
     if collection:
         documents = documents.filter(collection__uid=parse_uid(collection))
     if state:
-        documents = documents.filter(state=state)
+        documents = documents.alias(wanted=_state()).filter(wanted=state)
     if text := text.replace("\x00", "").strip():
         documents = documents.filter(Q(title__icontains=text) | Q(latest_version__file_name__icontains=text))
     if tags:

@@ -1,7 +1,7 @@
 """Vectors by (embedder, text hash), kept in PostgreSQL: equal text is embedded once, whatever dies meanwhile."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,11 @@ def cached_vectors(embedder: Embedder, hashes: Sequence[bytes]) -> dict[bytes, N
     """Text hash -> float32 (dimension,) for the hashes that are known."""
     found: dict[bytes, NDArray[np.float32]] = {}
     for start in range(0, len(hashes), LOOK_UP_BATCH):
-        rows: Iterable[tuple[bytes, bytes]] = CachedVector.objects.filter(
+        rows = CachedVector.objects.filter(
             embedder=_key(embedder), text_hash__in=hashes[start : start + LOOK_UP_BATCH]
         ).values_list("text_hash", "vector")
         for text_hash, vector in rows:
-            found[bytes(text_hash)] = np.frombuffer(vector, dtype="<f2").astype(np.float32)
+            found[bytes(text_hash)] = np.frombuffer(bytes(vector), dtype="<f2").astype(np.float32)
     return found
 
 

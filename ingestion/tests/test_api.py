@@ -1,0 +1,240 @@
+"""The REST API of collections and documents as its contract gives it, and as an outsider sees it."""
+
+import json
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from accounts.values import TokenScope
+from ingestion.models import Document, VersionState
+from ingestion.tests.conftest import run_jobs
+
+POLICY = b"# Visitors\n\nVisitors sign in at gate 4 with form VK-77B.\n"
+
+
+@pytest.fixture
+def post(api, owner, collection):
+    """`post(name, content, **fields)`: an upload by the owner; the answer."""
+
+    def send(name: str, content: bytes, **fields):
+        file = SimpleUploadedFile(name, content)
+        data = {"collection": str(collection.uid), "file": file, **fields}
+        return api(owner).post("/api/v1/documents", data, format="multipart")
+
+    return send
+
+
+def share(api, owner, collection, user, permission="view"):
+    body = {"grants": [{"user": str(user.pk), "permission": permission}]}
+    return api(owner).put(f"/api/v1/collections/{collection.uid}/grants", body, format="json")
+
+
+def test_an_upload_becomes_live_and_says_so(post, api, owner, embedder):
+    answer = post("visitors.md", POLICY, tags="gate,safety", metadata='{"site": "Lyon"}', doc_type="policy")
+    assert answer.status_code == 201
+    made = answer.json()
+    assert made["state"] == "queued"
+    job = api(owner).get(f"/api/v1/jobs/{made['job']}").json()
+    assert (job["state"], job["document"], job["attempt"]) == ("queued", made["id"], 1)
+    run_jobs(embedder)
+    job = api(owner).get(f"/api/v1/jobs/{made['job']}").json()
+    assert (job["state"], job["reason"]) == ("succeeded", "")
+    document = api(owner).get(f"/api/v1/documents/{made['id']}").json()
+    assert document["state"] == "live"
+    assert document["tags"] == ["gate", "safety"]
+    assert document["metadata"] == {"site": "Lyon"}
+    assert document["version"]["number"] == 1
+    assert document["version"]["chunks"] == 1
+    chunks = api(owner).get(f"/api/v1/documents/{made['id']}/chunks").json()
+    assert "VK-77B" in chunks["results"][0]["text"]
+
+
+def test_a_rejected_file_names_the_reason_and_ends_as_failed(post, api, owner, embedder):
+    made = post("empty.docx", b"").json()
+    run_jobs(embedder)
+    job = api(owner).get(f"/api/v1/jobs/{made['job']}").json()
+    assert job["state"] == "failed"
+    assert "empty" in job["reason"]
+    document = api(owner).get(f"/api/v1/documents/{made['id']}").json()
+    assert document["state"] == "rejected"
+    assert document["version"] is None
+    assert document["latest_version"]["reason"] == job["reason"]
+
+
+def test_a_reader_sees_but_may_not_change(post, api, owner, reader, collection, embedder):
+    made = post("visitors.md", POLICY).json()
+    run_jobs(embedder)
+    assert share(api, owner, collection, reader).status_code == 200
+    client = api(reader)
+    assert client.get(f"/api/v1/documents/{made['id']}").status_code == 200
+    assert client.get(f"/api/v1/collections/{collection.uid}").json()["scope"] == {}
+    assert client.delete(f"/api/v1/documents/{made['id']}").status_code == 403
+    assert client.patch(f"/api/v1/documents/{made['id']}", {"title": "x"}, format="json").status_code == 403
+    assert client.post(f"/api/v1/documents/{made['id']}/reparse").status_code == 403
+    assert client.post(f"/api/v1/jobs/{made['job']}/cancel").status_code == 403
+    file = SimpleUploadedFile("new.md", b"# new")
+    data = {"collection": str(collection.uid), "file": file}
+    assert client.post("/api/v1/documents", data, format="multipart").status_code == 403
+
+
+def test_an_outsider_cannot_tell_hidden_from_missing(post, api, outsider, collection, embedder):
+    made = post("visitors.md", POLICY).json()
+    run_jobs(embedder)
+    client = api(outsider)
+    hidden, missing = made["id"], made["id"][:-4] + "0000"
+    for tail in ("", "/versions", "/chunks", "/file", "/pages/1.webp", "/grants"):
+        answers = [client.get(f"/api/v1/documents/{uid}{tail}") for uid in (hidden, missing)]
+        assert [answer.status_code for answer in answers] == [404, 404], tail
+        bodies = [answer.json()["error"] | {"trace_id": ""} for answer in answers]
+        assert bodies[0] == bodies[1]
+    assert client.get(f"/api/v1/jobs/{made['job']}").status_code == 404
+    assert client.get(f"/api/v1/collections/{collection.uid}").status_code == 404
+    assert client.get("/api/v1/documents").json()["count"] == 0
+    assert client.get("/api/v1/collections").json()["count"] == 0
+
+
+def test_uploading_bytes_that_exist_out_of_sight_tells_nothing(post, api, outsider, embedder):
+    from accounts.principals import principal_of
+    from ingestion import services
+
+    post("visitors.md", POLICY)
+    run_jobs(embedder)
+    own = services.create_collection(actor=principal_of(outsider), name="Mine")
+    data = {"collection": str(own.uid), "file": SimpleUploadedFile("visitors.md", POLICY)}
+    answer = api(outsider).post("/api/v1/documents", data, format="multipart")
+    assert (answer.status_code, answer.json()["version"], answer.json()["state"]) == (201, 1, "queued")
+
+
+def test_a_document_with_a_list_of_its_own_leaves_the_collection_s(
+    post, api, owner, reader, collection, embedder
+):
+    made = post("visitors.md", POLICY).json()
+    run_jobs(embedder)
+    share(api, owner, collection, reader)
+    path = f"/api/v1/documents/{made['id']}/grants"
+    own = api(owner).put(path, {"grants": []}, format="json")
+    assert own.status_code == 200
+    assert [grant["permission"] for grant in own.json()["grants"]] == ["manage"]
+    assert api(reader).get(f"/api/v1/documents/{made['id']}").status_code == 404
+    assert api(reader).get(f"/api/v1/collections/{collection.uid}").json()["document_count"] == 0
+    assert api(owner).put(path, {"grants": None}, format="json").json() == {"grants": None}
+    assert api(reader).get(f"/api/v1/documents/{made['id']}").status_code == 200
+
+
+def test_a_move_needs_rights_on_both_sides(post, api, owner, collection, embedder):
+    made = post("visitors.md", POLICY).json()
+    run_jobs(embedder)
+    other = api(owner).post("/api/v1/collections", {"name": "Archive"}, format="json").json()
+    client = api(owner)
+    moved = client.patch(f"/api/v1/documents/{made['id']}", {"collection": other["id"]}, format="json")
+    assert moved.json()["collection"] == other["id"]
+    assert client.get(f"/api/v1/collections/{collection.uid}").json()["document_count"] == 0
+    gone = client.patch(f"/api/v1/documents/{made['id']}", {"collection": "nonsense"}, format="json")
+    assert gone.status_code == 404
+
+
+def test_a_waiting_job_can_be_cancelled_and_tried_again(post, api, owner, embedder):
+    made = post("visitors.md", POLICY).json()
+    client = api(owner)
+    assert client.post(f"/api/v1/jobs/{made['job']}/cancel").json()["state"] == "cancelled"
+    assert client.post(f"/api/v1/jobs/{made['job']}/cancel").status_code == 409
+    run_jobs(embedder)
+    assert client.get(f"/api/v1/documents/{made['id']}").json()["version"] is None
+    assert client.post(f"/api/v1/jobs/{made['job']}/retry").json()["state"] == "queued"
+    run_jobs(embedder)
+    assert client.get(f"/api/v1/documents/{made['id']}").json()["state"] == "live"
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"tags": ",".join(map(str, range(60)))}, "tags"),
+        ({"metadata": "[1]"}, "metadata"),
+        ({"metadata": "{"}, "metadata"),
+        ({"title": "x" * 501}, "title"),
+        ({"source_uri": "x" * 2001}, "source_uri"),
+        ({"modified_at": "yesterday"}, "modified_at"),
+    ],
+)
+def test_bad_fields_are_named_and_nothing_is_stored(post, fields, named):
+    answer = post("visitors.md", POLICY, **fields)
+    assert answer.status_code == 400
+    assert named in answer.json()["error"]["fields"]
+    assert not Document.objects.exists()
+
+
+def test_a_very_long_or_hostile_file_name_is_kept_readable(post, api, owner, embedder):
+    made = post("章" * 300 + ".md", POLICY).json()
+    hostile = post("..\\..//etc/\u202epasswd\x07.md", POLICY).json()
+    run_jobs(embedder)
+    versions = api(owner).get(f"/api/v1/documents/{made['id']}/versions").json()["results"]
+    assert versions[0]["state"] == VersionState.LIVE
+    assert versions[0]["file_name"].endswith("章.md")
+    assert Document.objects.get(uid=hostile["id"]).latest_version.file_name == "passwd.md"
+
+
+def test_the_original_comes_back_as_an_attachment_byte_for_byte(post, api, owner):
+    made = post("手册.html", b"<script>alert(1)</script><p>x</p>").json()
+    answer = api(owner).get(f"/api/v1/documents/{made['id']}/file")
+    assert b"".join(answer.streaming_content) == b"<script>alert(1)</script><p>x</p>"
+    assert answer["Content-Disposition"].startswith("attachment")
+    assert answer["Content-Type"] == "application/octet-stream"
+    assert "sandbox" in answer["Content-Security-Policy"]
+    assert answer["X-Content-Type-Options"] == "nosniff"
+
+
+def test_pages_of_a_pdf_are_images_and_stop_where_it_ends(post, api, owner, embedder):
+    import pymupdf
+
+    pdf = pymupdf.open()
+    pdf.new_page().insert_text((72, 72), "The valve V-77 is red.")
+    made = post("valve.pdf", pdf.tobytes()).json()
+    run_jobs(embedder)
+    client = api(owner)
+    page = client.get(f"/api/v1/documents/{made['id']}/pages/1.webp")
+    assert page.status_code == 200
+    assert page.content[:4] == b"RIFF"
+    assert page["Cache-Control"].startswith("private")
+    assert client.get(f"/api/v1/documents/{made['id']}/pages/2.webp").status_code == 404
+
+
+def test_a_search_token_reads_but_does_not_write(post, api, owner):
+    made = post("visitors.md", POLICY).json()
+    client = api(owner, scopes=(TokenScope.SEARCH,))
+    assert client.get(f"/api/v1/documents/{made['id']}").status_code == 200
+    assert client.delete(f"/api/v1/documents/{made['id']}").status_code == 403
+
+
+def test_lists_filter_by_collection_state_text_and_tag(post, api, owner, collection, embedder):
+    post("visitors.md", POLICY, tags="gate")
+    post("empty.docx", b"")
+    run_jobs(embedder)
+    client = api(owner)
+
+    def names(query: str) -> list[str]:
+        found = client.get(f"/api/v1/documents?{query}").json()["results"]
+        return [row["latest_version"]["state"] for row in found]
+
+    assert names("state=live") == ["live"]
+    assert names("state=rejected") == ["rejected"]
+    assert names("q=visit") == ["live"]
+    assert names("tag=gate") == ["live"]
+    assert names("tag=other") == []
+    assert len(names(f"collection={collection.uid}")) == 2
+    assert client.get("/api/v1/documents?collection=nonsense").status_code == 404
+
+
+def test_a_collection_is_deleted_only_when_empty(post, api, owner, collection):
+    made = post("visitors.md", POLICY).json()
+    client = api(owner)
+    path = f"/api/v1/collections/{collection.uid}"
+    assert client.delete(path).status_code == 409
+    assert client.delete(f"/api/v1/documents/{made['id']}").status_code == 204
+    assert client.delete(path).status_code == 204
+    assert client.get(path).status_code == 404
+
+
+def test_the_schema_can_be_made(api, owner):
+    answer = api(owner).get("/api/schema", HTTP_ACCEPT="application/json")
+    assert answer.status_code == 200
+    assert "/api/v1/documents" in json.loads(answer.content)["paths"]
