@@ -84,4 +84,4 @@ def collection_delete(request: PageRequest, uid: str) -> HttpResponse:
         "crumb": _("Collections"),
         "back_url": reverse("collections"),
     }
-    return render(request, "ingestion/confirm.html", {**context, "form": form})
+    return render(request, "confirm.html", {**context, "form": form})

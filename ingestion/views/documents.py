@@ -184,7 +184,7 @@ def document_delete(request: PageRequest, uid: str) -> HttpResponse:
         "crumb": _("Documents"),
         "back_url": reverse("document", args=[uid]),
     }
-    return render(request, "ingestion/confirm.html", {**context, "form": form})
+    return render(request, "confirm.html", {**context, "form": form})
 
 
 @policy(Access.OBJECT)

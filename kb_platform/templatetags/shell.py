@@ -42,7 +42,7 @@ class RailGroup:
 
 
 WORKSPACE = (
-    RailItem(label=_("Ask"), icon="message-circle", routes=("ask", "conversation")),
+    RailItem(label=_("Ask"), icon="message-circle", routes=("ask", "conversation", "conversation_delete")),
     RailItem(label=_("Search"), icon="search", routes=("search",)),
 )
 MANAGE = (

@@ -5,6 +5,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.requests import PageRequest
@@ -98,7 +99,17 @@ def message_feedback(request: PageRequest, uid: str) -> HttpResponse:
 
 
 @policy(Access.OBJECT)
-@require_POST
+@get_or_post
 def conversation_delete(request: PageRequest, uid: str) -> HttpResponse:
-    delete_conversation(get_conversation(request.principal, uid), principal=request.principal)
-    return redirect("ask")
+    current = get_conversation(request.principal, uid)
+    if request.method == "POST":
+        delete_conversation(current, principal=request.principal)
+        return redirect("ask")
+    context = {
+        "title": _("Delete “%(name)s”?") % {"name": current.title},
+        "text": _("The conversation and its answers are removed. This cannot be undone."),
+        "action": _("Delete conversation"),
+        "crumb": _("Ask"),
+        "back_url": reverse("conversation", args=[uid]),
+    }
+    return render(request, "confirm.html", context)

@@ -99,3 +99,11 @@ def test_recent_conversations_stand_in_the_rail(visit, shelf, reader, outsider):
     answer(QUESTION, principal=reader)
     assert QUESTION in visit(reader).get("/search").content.decode()
     assert QUESTION not in visit(outsider).get("/search").content.decode()
+
+
+def test_deleting_a_conversation_is_confirmed_first(visit, calm, shelf, reader):
+    path = f"/c/{answer(QUESTION, principal=reader).conversation_uid}/delete"
+    assert "This cannot be undone" in calm(visit(reader).get(path))
+    assert Conversation.objects.exists()
+    assert visit(reader).post(path).url == "/"
+    assert not Conversation.objects.exists()
