@@ -1,5 +1,7 @@
 """The answer to an expected error outside of DRF: JSON for programs, a page or the sign-in form for people."""
 
+from urllib.parse import urlsplit
+
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -33,8 +35,9 @@ def _as_json(error: KnowledgeBaseError) -> HttpResponse:
 
 
 def _to_sign_in(request: HttpRequest) -> HttpResponse:
-    """Back to the page afterwards, if it can be opened by a plain GET."""
-    response = redirect_to_login(request.get_full_path() if request.method == "GET" else "/")
+    """Back to the page afterwards, if it can be opened by a plain GET; for a fragment, to the page it belongs to."""
     if request.headers.get("HX-Request"):  # a fragment must not be replaced by the sign-in page
-        return HttpResponse(status=204, headers={"HX-Redirect": response["Location"]})
-    return response
+        page = urlsplit(request.headers.get("HX-Current-URL", "/"))
+        back = page.path + (f"?{page.query}" if page.query else "")
+        return HttpResponse(status=204, headers={"HX-Redirect": redirect_to_login(back)["Location"]})
+    return redirect_to_login(request.get_full_path() if request.method == "GET" else "/")

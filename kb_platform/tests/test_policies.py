@@ -219,3 +219,9 @@ def test_nobody_passes_only_what_is_public():
     for access in (Access.SIGNED_IN, Access.OBJECT, Access.ADMINISTRATOR):
         with pytest.raises(NotAuthenticated):
             enforce(Policy(access=access), None, "GET")
+
+
+def test_a_fragment_whose_session_ended_leads_back_to_its_page(client):
+    headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/manage/documents?state=live"}
+    response = client.get("/manage/documents/processing?seen=1", headers=headers)
+    assert response["HX-Redirect"] == "/login?next=/manage/documents%3Fstate%3Dlive"

@@ -54,15 +54,6 @@ if (zone) {
   tell();
 }
 
-// a poll that was sent elsewhere means that the session ended: show that page, not a piece of it
-document.addEventListener('htmx:beforeSwap', event => {
-  const { xhr, pathInfo } = event.detail;
-  if (xhr.responseURL && new URL(xhr.responseURL).pathname !== new URL(pathInfo.requestPath, location.href).pathname) {
-    event.detail.shouldSwap = false;
-    location.reload();
-  }
-});
-
 // a select that applies at once; without this file the form's button does it
 document.querySelectorAll('[data-autosubmit]').forEach(field => field.addEventListener('change', () => field.form.requestSubmit()));
 document.querySelectorAll('details[data-open-from]').forEach(part => { part.open = matchMedia(`(min-width:${part.dataset.openFrom}px)`).matches; });
