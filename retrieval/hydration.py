@@ -3,7 +3,7 @@
 Everything is read in one new snapshot, later than the recall's: scopes, the documents' scope and state, the texts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,6 @@ from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
 from ingestion.models import IN_FORCE, Chunk
 from retrieval.channels.dense import read_vectors
-from retrieval.channels.lexical import find_terms
 from retrieval.snapshot import read_snapshot
 from retrieval.values import Candidate, Passage
 
@@ -33,11 +32,11 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRequest:
-    """Which part of the readable ranking is wanted, and the tokens to look for in it."""
+    """Which part of the readable ranking is wanted. terms: the question's tokens in each candidate."""
 
     offset: int
     limit: int
-    terms: tuple[str, ...]
+    terms: Mapping[int, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +64,10 @@ def hydrate(
         wanted = ranked[page.offset : page.offset + page.limit]
         chosen = {candidate.chunk_id: candidate for candidate in (*ranked[:JUDGED], *wanted)}
         rows = _read_rows(list(chosen), scopes, generation)
-        terms = find_terms(cursor, generation, list(rows), page.terms)
         vectors = read_vectors(cursor, generation, [candidate.chunk_id for candidate in ranked[:JUDGED]])
     passages = {
-        chunk_id: _passage(row, chosen[chunk_id], terms.get(chunk_id, ())) for chunk_id, row in rows.items()
+        chunk_id: _passage(row, chosen[chunk_id], page.terms.get(chunk_id, ()))
+        for chunk_id, row in rows.items()
     }
     return HydratedPage(
         passages=tuple(passages[candidate.chunk_id] for candidate in wanted),

@@ -1,6 +1,6 @@
 """From a question to the passages a reader may see: start reading here.
 
-recall (lexical while the question is embedded, then dense; one snapshot) -> fuse -> hydrate (second access check, in a
+recall (lexical while the question is embedded, then dense; one snapshot) -> rank -> hydrate (second access check, in a
 new snapshot) -> judge the evidence -> trace. There is no second way to find a passage.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from django.conf import settings
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError
 from django.db.backends.utils import CursorWrapper
 
 from accounts.values import Principal
@@ -20,10 +20,10 @@ from ingestion.indexing.analyzer import distinct_query_terms
 from ingestion.indexing.generations import active_generation
 from ingestion.models import IndexGeneration
 from kb_platform.trace import new_trace_id, trace_id
-from retrieval.channels.dense import choose_plan, search_dense
-from retrieval.channels.lexical import TermStatistics, read_statistics, search_lexical
-from retrieval.evidence import CHINESE_SHARE, Support, assess
-from retrieval.fusion import fuse
+from retrieval.channels.dense import choose_plan, read_cosines, search_dense
+from retrieval.channels.lexical import TermStatistics, find_terms, read_statistics, search_lexical
+from retrieval.evidence import CHINESE_SHARE, Support, assess, coverage
+from retrieval.fusion import Signal, fuse_by_evidence, fuse_by_rank
 from retrieval.hydration import HydratedPage, PageRequest, hydrate
 from retrieval.question_vector import PendingVector, QuestionVector
 from retrieval.reach import Reach, resolve_reach
@@ -39,11 +39,15 @@ DENSE, LEXICAL = "dense", "lexical"
 class Recall:
     """What the channels found in one generation, best first. `idf`: the weight of each distinct question term.
 
+    signals: cosine and coverage of every chunk found, when both channels worked; else empty. terms: the question's
+    tokens in each chunk found.
     vector: None when the question was not embedded. degraded: channels that were asked for and did not work.
     """
 
     generation: int
     hits: Mapping[str, list[Hit]] = field(default_factory=dict)
+    signals: Mapping[int, Signal] = field(default_factory=dict)
+    terms: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     idf: Mapping[str, float] = field(default_factory=dict)
     vector: QuestionVector | None = None
     degraded: tuple[str, ...] = ()
@@ -90,44 +94,27 @@ def recall(
     timings: Timings | None = None,
 ) -> Recall:
     """Candidates of every channel that the mode allows. Access and filters are part of each channel's query."""
-    timings = timings or Timings()
-    pending = PendingVector(request.text) if request.mode.uses(DENSE) and request.has_words else None
-    terms = distinct_query_terms(request.text) if request.has_words else []
-    hits: dict[str, list[Hit]] = {}
-    degraded: list[str] = []
-    vector: QuestionVector | None = None
-    with read_snapshot() as cursor:
-        index = generation or active_generation()
-        reach = resolve_reach(principal, request.filters)
-        if reach.is_empty or not request.has_words:
-            return Recall(generation=index.number)
-        statistics = read_statistics(cursor, index.number, reach.scopes, terms)
-        if request.mode.uses(LEXICAL):
-            with _channel(LEXICAL, timings, degraded):
-                hits[LEXICAL] = search_lexical(
-                    cursor, index.number, statistics, reach, settings.CANDIDATE_POOL
-                )
-        if pending:
-            with timings.measure("wait_for_vector"):
-                vector = pending.wait(fingerprint=index.embedder)
-        if vector:
-            timings.note("embed", vector.seconds)
-            with _channel(DENSE, timings, degraded):
-                hits[DENSE] = _dense(cursor, index.number, vector, statistics, reach)
-        elif pending:
-            degraded.append(DENSE)
-    return Recall(
-        generation=index.number,
-        hits=hits,
-        idf=statistics.idf(),
-        vector=vector,
-        degraded=tuple(degraded),
+    ask = _Ask(
+        request=request,
+        principal=principal,
+        generation=generation,
+        terms=distinct_query_terms(request.text) if request.has_words else [],
+        pending=PendingVector(request.text) if request.mode.uses(DENSE) and request.has_words else None,
+        timings=timings or Timings(),
     )
+    try:
+        return _recall(ask, failed=())
+    except _ChannelFailed as failure:  # its transaction is lost; a new one goes on without it
+        log.warning("a channel failed", extra={"channel": failure.channel, "cause": str(failure.__cause__)})
+        return _recall(ask, failed=(failure.channel,))
 
 
 def rank(recalled: Recall) -> tuple[Candidate, ...]:
     """One ranking out of the channels' hits, best first."""
-    return fuse({name: recalled.hits[name] for name in (DENSE, LEXICAL) if name in recalled.hits})
+    hits = {name: recalled.hits[name] for name in (DENSE, LEXICAL) if name in recalled.hits}
+    if recalled.signals and settings.FUSION == "evidence":
+        return fuse_by_evidence(hits, recalled.signals)
+    return fuse_by_rank(hits)
 
 
 def judge(question: str, recalled: Recall, page: HydratedPage) -> Evidence:
@@ -145,13 +132,79 @@ def judge(question: str, recalled: Recall, page: HydratedPage) -> Evidence:
     return assess(supports, recalled.idf)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ask:
+    request: SearchRequest
+    principal: Principal
+    generation: IndexGeneration | None
+    terms: list[str]
+    pending: PendingVector | None
+    timings: Timings
+
+
+class _ChannelFailed(Exception):
+    def __init__(self, channel: str) -> None:
+        super().__init__(channel)
+        self.channel = channel
+
+
+def _recall(ask: _Ask, *, failed: tuple[str, ...]) -> Recall:
+    """One snapshot: what may be read, the words' statistics, the channels, and both measures of what they found."""
+    with read_snapshot() as cursor:
+        index = ask.generation or active_generation()
+        reach = resolve_reach(ask.principal, ask.request.filters)
+        if reach.is_empty or not ask.request.has_words:
+            return Recall(generation=index.number)
+        statistics = read_statistics(cursor, index.number, reach.scopes, ask.terms)
+        hits: dict[str, list[Hit]] = {}
+        if ask.request.mode.uses(LEXICAL) and LEXICAL not in failed:
+            with _channel(LEXICAL, ask.timings):
+                hits[LEXICAL] = search_lexical(
+                    cursor, index.number, statistics, reach, settings.CANDIDATE_POOL
+                )
+        vector = _question_vector(ask, index) if DENSE not in failed else None
+        if vector:
+            with _channel(DENSE, ask.timings):
+                hits[DENSE] = _dense(cursor, index.number, vector, statistics, reach)
+        with ask.timings.measure("signals"):
+            found = list(dict.fromkeys(hit.chunk_id for name in hits for hit in hits[name]))
+            terms = find_terms(cursor, index.number, found, ask.terms)
+            cosines = _cosines(cursor, index.number, vector, hits)
+    idf = statistics.idf()
+    signals = {
+        chunk_id: Signal(cosine=cosines[chunk_id], coverage=coverage(frozenset(terms.get(chunk_id, ())), idf))
+        for chunk_id in found
+        if chunk_id in cosines
+    }
+    asked = {name for name in (DENSE, LEXICAL) if ask.request.mode.uses(name)}
+    return Recall(
+        generation=index.number,
+        hits=hits,
+        signals=signals,
+        terms=terms,
+        idf=idf,
+        vector=vector,
+        degraded=tuple(sorted(asked - hits.keys())),
+    )
+
+
+def _question_vector(ask: _Ask, index: IndexGeneration) -> QuestionVector | None:
+    if ask.pending is None:
+        return None
+    with ask.timings.measure("wait_for_vector"):
+        vector = ask.pending.wait(fingerprint=index.embedder)
+    if vector:
+        ask.timings.note("embed", vector.seconds)
+    return vector
+
+
 def _find(
     request: SearchRequest, principal: Principal, generation: IndexGeneration | None, timings: Timings
 ) -> tuple[Recall, tuple[Candidate, ...], HydratedPage]:
     with timings.measure("recall"):
         recalled = recall(request, principal=principal, generation=generation, timings=timings)
     ranking = rank(recalled)
-    asked = PageRequest(offset=request.offset, limit=request.top_k, terms=tuple(recalled.idf))
+    asked = PageRequest(offset=request.offset, limit=request.top_k, terms=recalled.terms)
     with timings.measure("hydrate"):
         page = hydrate(ranking, asked, principal=principal, generation=recalled.generation)
     return recalled, ranking, page
@@ -163,6 +216,17 @@ def _dense(
     reachable = statistics.chunk_count if reach.filtered_chunks is None else reach.filtered_chunks
     plan = choose_plan(reachable=reachable, everything=statistics.all_chunks)
     return search_dense(cursor, generation, vector.vector, reach, plan=plan, limit=settings.CANDIDATE_POOL)
+
+
+def _cosines(
+    cursor: CursorWrapper, generation: int, vector: QuestionVector | None, hits: Mapping[str, list[Hit]]
+) -> dict[int, float]:
+    """The cosine of every chunk found, exactly, also where the dense channel missed it; empty with one channel."""
+    if vector is None or set(hits) != {DENSE, LEXICAL}:
+        return {}
+    cosines = {hit.chunk_id: hit.score for hit in hits[DENSE]}
+    missing = [hit.chunk_id for hit in hits[LEXICAL] if hit.chunk_id not in cosines]
+    return cosines | read_cosines(cursor, generation, vector.vector, missing)
 
 
 def _raw_cosines(question: str, vector: QuestionVector | None, page: HydratedPage) -> dict[int, float]:
@@ -181,11 +245,10 @@ def _raw_cosines(question: str, vector: QuestionVector | None, page: HydratedPag
 
 
 @contextmanager
-def _channel(name: str, timings: Timings, degraded: list[str]) -> Iterator[None]:
-    """One channel's query; if the database refuses it, the search goes on without it."""
+def _channel(name: str, timings: Timings) -> Iterator[None]:
+    """One channel's query. Raises _ChannelFailed if the database refuses it."""
     try:
-        with timings.measure(name), transaction.atomic():
+        with timings.measure(name):
             yield
     except DatabaseError as error:
-        log.warning("a channel failed", extra={"channel": name, "cause": str(error)})
-        degraded.append(name)
+        raise _ChannelFailed(name) from error

@@ -225,6 +225,7 @@ SPECTACULAR_SETTINGS = {
 # --- retrieval --------------------------------------------------------------------------------------------
 
 CANDIDATE_POOL = 100  # chunks each channel hands to fusion, whatever the page asked for
+FUSION = "evidence"  # or "rrf": see retrieval.fusion
 LEXICAL_COMMON_SHARE = 0.05  # terms in more of the chunks score, but do not match beside rarer ones
 DENSE_EXACT_ROWS = 5_000  # an exact scan takes about 2.4 µs a row
 DENSE_EXACT_SHARE, DENSE_EXACT_MAX_ROWS = 0.03, 20_000

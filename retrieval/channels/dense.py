@@ -4,6 +4,7 @@ The application picks the plan, because PostgreSQL's planner picks wrong: an exa
 are few, the HNSW index with an iterative scan when they are many. A filtered HNSW scan without iteration loses results.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 import numpy as np
@@ -50,6 +51,19 @@ def search_dense(
         if len(hits) == limit:
             return hits
     return _exact(cursor, generation, vector_text(vector), reach, limit)
+
+
+def read_cosines(
+    cursor: CursorWrapper, generation: int, vector: NDArray[np.float32], chunk_ids: Sequence[int]
+) -> dict[int, float]:
+    """Cosines of those chunks that are indexed, however they were found."""
+    if not chunk_ids:
+        return {}
+    cursor.execute(
+        f"select chunk_id, embedding <#> %s::halfvec from dense_g{generation:d} where chunk_id = any(%s::bigint[])",
+        [vector_text(vector), list(chunk_ids)],
+    )
+    return {chunk_id: -distance for chunk_id, distance in cursor.fetchall()}
 
 
 def read_vectors(

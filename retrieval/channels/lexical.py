@@ -34,21 +34,22 @@ def read_statistics(
     cursor: CursorWrapper, generation: int, scopes: Sequence[int], terms: Sequence[str]
 ) -> TermStatistics:
     """Chunk counts and document frequencies of `terms` (0 where a term is unknown) over `scopes`."""
+    visible = list(scopes)
     cursor.execute(
-        "select coalesce(sum(chunk_count) filter (where scope_id = any(%s::int[])), 0)::bigint, "
-        "coalesce(sum(chunk_count), 0)::bigint from ingestion_scopestatistic where generation = %s",
-        [list(scopes), generation],
+        "select null, coalesce(sum(chunk_count) filter (where scope_id = any(%s::int[])), 0)::bigint, "
+        "coalesce(sum(chunk_count), 0)::bigint from ingestion_scopestatistic where generation = %s union all "
+        "select term, sum(chunk_count)::bigint, null from ingestion_termstatistic "
+        "where generation = %s and scope_id = any(%s::int[]) and term = any(%s::text[]) group by term",
+        [visible, generation, generation, visible, list(terms)],
     )
-    visible, everything = cursor.fetchone()
     frequencies = dict.fromkeys(terms, 0)
-    if terms:
-        cursor.execute(
-            "select term, sum(chunk_count)::bigint from ingestion_termstatistic "
-            "where generation = %s and scope_id = any(%s::int[]) and term = any(%s::text[]) group by term",
-            [generation, list(scopes), list(terms)],
-        )
-        frequencies |= {term: max(count, 0) for term, count in cursor.fetchall()}
-    return TermStatistics(chunk_count=visible, all_chunks=everything, frequencies=frequencies)
+    chunk_count = all_chunks = 0
+    for term, count, everything in cursor.fetchall():
+        if term is None:
+            chunk_count, all_chunks = count, everything
+        else:
+            frequencies[term] = max(count, 0)
+    return TermStatistics(chunk_count=chunk_count, all_chunks=all_chunks, frequencies=frequencies)
 
 
 def matching_terms(statistics: TermStatistics) -> tuple[list[str], list[str]]:

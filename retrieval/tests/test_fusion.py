@@ -1,6 +1,6 @@
 import pytest
 
-from retrieval.fusion import fuse, reciprocal_rank_fusion
+from retrieval.fusion import Signal, fuse_by_evidence, fuse_by_rank, reciprocal_rank_fusion
 from retrieval.values import Hit
 
 
@@ -36,7 +36,7 @@ def test_k_below_one_is_refused():
 
 
 def test_candidates_keep_rank_and_score_of_each_channel():
-    candidates = fuse(
+    candidates = fuse_by_rank(
         {
             "dense": [Hit(chunk_id=1, score=0.9), Hit(chunk_id=2, score=0.8)],
             "lexical": [Hit(chunk_id=2, score=7.5)],
@@ -45,3 +45,36 @@ def test_candidates_keep_rank_and_score_of_each_channel():
     assert [candidate.chunk_id for candidate in candidates] == [2, 1]
     assert (candidates[0].channels["dense"].rank, candidates[0].channels["lexical"].score) == (2, 7.5)
     assert set(candidates[1].channels) == {"dense"}
+
+
+def test_evidence_adds_nearness_and_words_on_fixed_scales():
+    hits = {
+        "dense": [Hit(chunk_id=1, score=0.40), Hit(chunk_id=2, score=0.36)],
+        "lexical": [Hit(chunk_id=3, score=9.0)],
+    }
+    signals = {
+        1: Signal(cosine=0.40, coverage=0.0),  # 5.0
+        2: Signal(cosine=0.36, coverage=0.5),  # 4.5 + 1.5
+        3: Signal(cosine=0.16, coverage=0.9),  # 2.0 + 2.7
+    }
+    candidates = fuse_by_evidence(hits, signals)
+    assert [candidate.chunk_id for candidate in candidates] == [2, 1, 3]
+    assert [candidate.score for candidate in candidates] == pytest.approx([6.0, 5.0, 4.7])
+    assert set(candidates[2].channels) == {"lexical"}
+
+
+def test_a_weak_word_in_common_does_not_outrank_the_nearest_meaning():
+    """By rank, a chunk that both channels know beats the best of one; by evidence it must earn it."""
+    hits = {
+        "dense": [Hit(chunk_id=1, score=0.5), Hit(chunk_id=2, score=0.1)],
+        "lexical": [Hit(chunk_id=2, score=1)],
+    }
+    signals = {1: Signal(cosine=0.5, coverage=0), 2: Signal(cosine=0.1, coverage=0.2)}
+    assert fuse_by_rank(hits)[0].chunk_id == 2
+    assert fuse_by_evidence(hits, signals)[0].chunk_id == 1
+
+
+def test_equal_evidence_keeps_the_order_by_rank():
+    hits = {"dense": [Hit(chunk_id=5, score=0.1), Hit(chunk_id=4, score=0.1)]}
+    signals = {4: Signal(cosine=0.1, coverage=0), 5: Signal(cosine=0.1, coverage=0)}
+    assert [candidate.chunk_id for candidate in fuse_by_evidence(hits, signals)] == [5, 4]
