@@ -28,6 +28,7 @@ from kb_platform.embedded.processes import (
     ServiceError,
     dying_with_parent,
     is_alive,
+    last_line,
     open_log,
     stop,
     wait_until_gone,
@@ -66,17 +67,26 @@ class RunAs:
 
 
 def choose_user(*, namespaces_allowed: bool = True) -> RunAs:
-    """The caller itself, or, for root, `nobody`: in a user namespace where the kernel allows one, else by dropping."""
+    """The caller itself, unless that is root or a number without a name, whom PostgreSQL refuses.
+
+    Those appear as `nobody` in a user namespace where the kernel allows one; else root drops to that user.
+    """
     dying = dying_with_parent(signal.SIGINT)
-    if os.geteuid() != ROOT:
+    if os.geteuid() != ROOT and _has_name(os.geteuid()):
         return RunAs(prefix=tuple(dying))
     nobody = pwd.getpwnam("nobody")
     namespace = ["unshare", "--user", f"--map-user={nobody.pw_uid}", f"--map-group={nobody.pw_gid}", "--"]
     if namespaces_allowed and shutil.which("unshare") and _runs([*namespace, "true"]):
         return RunAs(prefix=(*namespace, *dying))
-    return RunAs(
-        prefix=tuple(dying), popen={"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-    )
+    dropped = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+    return RunAs(prefix=tuple(dying), popen=dropped if os.geteuid() == ROOT else {})
+
+
+def _has_name(uid: int) -> bool:
+    try:
+        return bool(pwd.getpwuid(uid).pw_name)
+    except KeyError:
+        return False
 
 
 def sized_options() -> dict[str, str]:
@@ -130,7 +140,7 @@ class Postgres:
                 return self.process
             time.sleep(0.3)  # backends of a killed postmaster still hold its shared memory
         self.stop()
-        raise ServiceError(f"PostgreSQL did not start in {START_TIMEOUT_S:.0f} s; see {self._log_path}")
+        raise ServiceError(f"PostgreSQL did not start: {last_line(self._log_path)} (see {self._log_path})")
 
     def start_provisioned(self) -> Child:
         """`start`, then `provision`."""
@@ -206,7 +216,7 @@ class Postgres:
                 command, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log, **self._run_as.popen
             )
         if done.returncode:
-            raise ServiceError(f"initdb failed with code {done.returncode}; see {self._log_path}")
+            raise ServiceError(f"initdb failed: {last_line(self._log_path)} (see {self._log_path})")
         (cluster / "kb_initdb_done").touch()
 
     def _launch(self, cluster: Path) -> Child:

@@ -33,6 +33,14 @@ def open_log(path: Path) -> IO[bytes]:
     return path.open("ab")
 
 
+def last_line(path: Path) -> str:
+    """The last line of a log that says something, or "" if none does."""
+    with path.open("rb") as log:
+        log.seek(max(path.stat().st_size - 4000, 0))
+        lines = log.read().decode("utf-8", errors="replace").splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
 def stop(child: Child, steps: Sequence[tuple[signal.Signals, float]]) -> int:
     """Send each signal in turn, waiting its seconds, until the child has ended; at last kill its whole group.
 

@@ -15,7 +15,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from kb_platform.embedded import paths
-from kb_platform.embedded.processes import Child, ServiceError, dying_with_parent, open_log, stop
+from kb_platform.embedded.processes import Child, ServiceError, dying_with_parent, last_line, open_log, stop
 
 START_TIMEOUT_S = 30.0
 STOP_STEPS = ((signal.SIGTERM, 2.0),)
@@ -43,7 +43,7 @@ class Valkey:
                 return self.process
             time.sleep(0.03)
         self.stop()
-        raise ServiceError(f"Valkey did not start in {START_TIMEOUT_S:.0f} s; see {self._log_path}")
+        raise ServiceError(f"Valkey did not start: {last_line(self._log_path)} (see {self._log_path})")
 
     def stop(self) -> None:
         if self.process:

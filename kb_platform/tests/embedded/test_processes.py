@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from kb_platform.embedded import processes
-from kb_platform.embedded.processes import dying_with_parent, is_alive, open_log, stop, wait_until_gone
+from kb_platform.embedded.processes import (
+    dying_with_parent,
+    is_alive,
+    last_line,
+    open_log,
+    stop,
+    wait_until_gone,
+)
 
 
 def test_a_process_that_obeys_is_not_killed() -> None:
@@ -55,3 +62,10 @@ def test_a_long_log_is_moved_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             log.write(text)
     assert (tmp_path / "logs" / "web.log").read_bytes() == b"new"
     assert (tmp_path / "logs" / "web.log.1").read_bytes() == b"old!"
+
+
+@pytest.mark.parametrize(("text", "last"), [("", ""), ("one\ntwo\n\n", "two"), ("x" * 5000 + "\nend", "end")])
+def test_the_last_line_of_a_log_is_the_last_that_says_something(tmp_path: Path, text: str, last: str) -> None:
+    log = tmp_path / "log"
+    log.write_text(text)
+    assert last_line(log) == last
