@@ -2,12 +2,14 @@
 
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.management.base import CommandError
+from django.db import InterfaceError, OperationalError, connection
 
 from accounts.acting import acting_principal
 from accounts.values import Permission, Principal
@@ -19,7 +21,9 @@ from ingestion.values import SourceFile, clean_name
 from kb_platform.errors import KnowledgeBaseError
 from kb_platform.management.service_command import ServiceCommand
 
+Result = TypeVar("Result")
 PIECE = 1 << 20
+OUTAGE_S = 60.0
 LOOK_EVERY_S = 0.5
 SILENT_FOR_S = 600.0  # no file ended in this time: something is wrong, say so instead of waiting on
 
@@ -49,7 +53,7 @@ class Command(ServiceCommand):
         for path in _files(root):
             name = str(path.relative_to(root)) if root.is_dir() else path.name
             try:
-                uploads[_upload(principal, collection, path, name)] = name
+                uploads[_patiently(partial(_upload, principal, collection, path, name))] = name
             except KnowledgeBaseError as error:
                 refused += 1
                 self.stdout.write(f"refused      {name}  {error}")
@@ -65,8 +69,7 @@ class Command(ServiceCommand):
         """Print each file as it ends; returns how many are not live."""
         waiting, failed, last_end = set(uploads), 0, time.monotonic()
         while waiting:
-            ended = DocumentVersion.objects.filter(pk__in=waiting).exclude(state__in=UNFINISHED)
-            for version in ended:
+            for version in _patiently(partial(_ended, waiting)):
                 waiting.discard(version.pk)
                 last_end = time.monotonic()
                 failed += not selectors.in_force(version)
@@ -80,6 +83,23 @@ class Command(ServiceCommand):
             time.sleep(LOOK_EVERY_S)
         self.stdout.write(f"{len(uploads) - failed} of {len(uploads)} files live")
         return failed
+
+
+def _ended(waiting: set[int]) -> list[DocumentVersion]:
+    return list(DocumentVersion.objects.filter(pk__in=waiting).exclude(state__in=UNFINISHED))
+
+
+def _patiently(step: Callable[[], Result]) -> Result:
+    """Repeat a step while the database is away, for a minute at most: the supervisor brings it back."""
+    end = time.monotonic() + OUTAGE_S
+    while True:
+        try:
+            return step()
+        except (OperationalError, InterfaceError):
+            if time.monotonic() > end:
+                raise
+            connection.close()
+            time.sleep(1)
 
 
 def _files(root: Path) -> Iterator[Path]:
