@@ -6,5 +6,4 @@ class PlatformConfig(AppConfig):
     verbose_name = "Platform"
 
     def ready(self) -> None:
-        # the Celery application makes itself the current one, which `jobs.enqueue` sends through
-        from kb_platform import celery, checks  # noqa: F401
+        from kb_platform import checks  # noqa: F401
