@@ -5,11 +5,10 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
-from django.core.management import call_command, get_commands
+from django.core.management import call_command
 from django.db import connection, connections
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
@@ -24,7 +23,7 @@ def prepare(say: Say) -> str:
         say(f"Preparing the database: {behind} migrations")
     migrate()
     collect_static()
-    _call_if_present("compile_translations", verbosity=0)
+    compile_translations()
     prepare_embedder()
     printed = bootstrap()
     release_connections()
@@ -56,6 +55,10 @@ def collect_static() -> None:
         return
     call_command("collectstatic", interactive=False, verbosity=0)
     stamp.write_text(current)
+
+
+def compile_translations() -> None:
+    call_command("compile_translations", verbosity=0)
 
 
 def prepare_embedder() -> None:
@@ -94,11 +97,6 @@ def _static_fingerprint() -> str:
             info = Path(storage.path(path)).stat()
             digest.update(f"{path} {info.st_size} {info.st_mtime_ns}\n".encode())
     return digest.hexdigest()
-
-
-def _call_if_present(name: str, **options: Any) -> None:
-    if name in get_commands():
-        call_command(name, **options)
 
 
 def release_connections() -> None:

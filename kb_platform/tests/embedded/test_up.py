@@ -14,11 +14,13 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from django.conf import settings
 
 from kb_platform.embedded import paths
+from kb_platform.embedded.postgres import Postgres
 from kb_platform.embedded.processes import is_alive, wait_until_gone
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -40,7 +42,7 @@ def free_port() -> int:
 class RunningSite:
     """One `manage.py up`, its output collected by a thread."""
 
-    def __init__(self, data_dir: Path, port: int) -> None:
+    def __init__(self, data_dir: Path, port: int, **environment: str) -> None:
         self.environment = {
             **os.environ,
             "KB_DATA_DIR": str(data_dir),
@@ -48,11 +50,12 @@ class RunningSite:
             "KB_SAMPLES": "0",
         }
         self.environment["DJANGO_SETTINGS_MODULE"] = "kb_platform.settings.production"
+        self.environment |= environment
         self.address = f"http://127.0.0.1:{port}"
         self.process = self.command("up", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.lines: list[str] = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
 
     def command(self, *arguments: str, **popen: object) -> subprocess.Popen[str]:
         command = [sys.executable, "manage.py", *arguments]
@@ -189,3 +192,38 @@ def test_a_killed_supervisor_takes_its_children_along_and_the_next_start_works(
     assert wait_until_gone(everyone, 30)
     link = re.compile(r"first-start/")
     assert link.search(second.output), "without an administrator there is a link again"
+
+
+@pytest.fixture
+def server_of_ones_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Postgres, str]]:
+    """A PostgreSQL that stands for an external one, and the URL of a database on it that lacks the extension."""
+    folder = tmp_path_factory.mktemp("external")
+    server = Postgres(folder, options={"shared_buffers": "16MB"})
+    server.start_provisioned()
+    server.psql("CREATE DATABASE bare OWNER zhiku TEMPLATE template0")
+    yield server, f"postgresql://zhiku@{quote(str(paths.run_dir(folder)), safe='')}/bare"
+    server.stop()
+    shutil.rmtree(paths.run_dir(folder))
+
+
+def test_external_servers_are_checked_before_anything_starts(
+    server_of_ones_own: tuple[Postgres, str], tmp_path: Path
+) -> None:
+    server, url = server_of_ones_own
+
+    def start(**environment: str) -> str:
+        running = RunningSite(tmp_path, free_port(), **environment)
+        assert running.process.wait(60) == 1
+        running.reader.join()
+        assert "Traceback" not in running.output
+        return running.output
+
+    assert "in it as a superuser: CREATE EXTENSION vector;" in start(DATABASE_URL=url)
+    version = "UPDATE pg_extension SET extversion = '{}' WHERE extname = 'vector'"
+    server.psql("CREATE EXTENSION vector;" + version.format("0.7.4"), database="bare")
+    assert re.search(r"pgvector 0\.7\.4, but 0\.8 .*ALTER EXTENSION vector UPDATE;", start(DATABASE_URL=url))
+    server.psql(version.format("0.8.0"), database="bare")
+    said = start(DATABASE_URL=url, REDIS_URL="redis://:secret@127.0.0.1:1/0")
+    assert "redis://:…@127.0.0.1:1/0 (REDIS_URL) cannot be used" in said
+    server.stop()
+    assert "(DATABASE_URL) cannot be used" in start(DATABASE_URL=url)
