@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
+from ingestion.embedding.centring import cjk_share
 from retrieval.values import Evidence, EvidenceLevel
 
 CHINESE_SHARE = 0.15
@@ -22,6 +23,11 @@ class Support:
     terms: frozenset[str]
     cosine: float | None
     is_same_language: bool
+
+
+def is_chinese(text: str) -> bool:
+    """Whether a text counts as Chinese; all others count as English."""
+    return cjk_share(text) > CHINESE_SHARE
 
 
 def coverage(terms: frozenset[str], idf: Mapping[str, float]) -> float:

@@ -12,6 +12,7 @@ from retrieval.values import Candidate, ChannelHit, Hit
 # On raw scales one weak word in common outranks the right passage of another language; these weights are flat optima.
 COSINE_SPREAD = 0.08  # standard deviation of the centred cosines of one question
 COVERAGE_WEIGHT = 3.0
+FOREIGN_BONUS = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,10 +23,20 @@ class Scored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signal:
-    """What is known of a candidate beyond ranks. coverage: share of the question's idf mass that it holds, 0..1."""
+    """What is known of a candidate beyond ranks.
+
+    coverage: share of the question's idf mass that it holds, 0..1. is_foreign: written in another language than the
+    question, so that words in common cannot be expected.
+    """
 
     cosine: float
     coverage: float
+    is_foreign: bool = False
+
+    @property
+    def score(self) -> float:
+        foreign = FOREIGN_BONUS if self.is_foreign else 0.0
+        return self.cosine / COSINE_SPREAD + COVERAGE_WEIGHT * self.coverage + foreign
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], *, k: int = 60) -> list[Scored]:
@@ -62,14 +73,14 @@ def fuse_by_rank(hits_by_channel: Mapping[str, Sequence[Hit]]) -> tuple[Candidat
 def fuse_by_evidence(
     hits_by_channel: Mapping[str, Sequence[Hit]], signals: Mapping[int, Signal]
 ) -> tuple[Candidate, ...]:
-    """Candidates by `cosine / COSINE_SPREAD + COVERAGE_WEIGHT * coverage`, best first; ties by RRF's order.
+    """Candidates by the score of their signal, best first; ties in RRF's order.
 
     signals: for every chunk that any channel found; one that has none (it left the index) is dropped.
     """
     candidates = [
         Candidate(
             chunk_id=candidate.chunk_id,
-            score=signal.cosine / COSINE_SPREAD + COVERAGE_WEIGHT * signal.coverage,
+            score=signal.score,
             channels=candidate.channels,
         )
         for candidate in fuse_by_rank(hits_by_channel)

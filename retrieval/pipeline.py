@@ -15,14 +15,13 @@ from django.db import DatabaseError
 from django.db.backends.utils import CursorWrapper
 
 from accounts.values import Principal
-from ingestion.embedding.centring import cjk_share
 from ingestion.indexing.analyzer import distinct_query_terms
 from ingestion.indexing.generations import active_generation
 from ingestion.models import IndexGeneration
 from kb_platform.trace import new_trace_id, trace_id
 from retrieval.channels.dense import choose_plan, read_cosines, search_dense
-from retrieval.channels.lexical import TermStatistics, find_terms, read_statistics, search_lexical
-from retrieval.evidence import CHINESE_SHARE, Support, assess, coverage
+from retrieval.channels.lexical import TermStatistics, read_statistics, read_traits, search_lexical
+from retrieval.evidence import Support, assess, coverage, is_chinese
 from retrieval.fusion import Signal, fuse_by_evidence, fuse_by_rank
 from retrieval.hydration import HydratedPage, PageRequest, hydrate
 from retrieval.question_vector import PendingVector, QuestionVector
@@ -119,13 +118,12 @@ def rank(recalled: Recall) -> tuple[Candidate, ...]:
 
 def judge(question: str, recalled: Recall, page: HydratedPage) -> Evidence:
     """The evidence verdict over the first passages of the ranking."""
-    is_chinese = cjk_share(question) > CHINESE_SHARE
     cosines = _raw_cosines(question, recalled.vector, page)
     supports = [
         Support(
             terms=frozenset(passage.terms),
             cosine=cosines.get(passage.chunk_id),
-            is_same_language=(cjk_share(passage.text) > CHINESE_SHARE) is is_chinese,
+            is_same_language=is_chinese(passage.text) is is_chinese(question),
         )
         for passage, _vector in page.judged
     ]
@@ -168,12 +166,17 @@ def _recall(ask: _Ask, *, failed: tuple[str, ...]) -> Recall:
                 hits[DENSE] = _dense(cursor, index.number, vector, statistics, reach)
         with ask.timings.measure("signals"):
             found = list(dict.fromkeys(hit.chunk_id for name in hits for hit in hits[name]))
-            terms = find_terms(cursor, index.number, found, ask.terms)
+            traits = read_traits(cursor, index.number, found, ask.terms)
             cosines = _cosines(cursor, index.number, vector, hits)
     idf = statistics.idf()
+    other_language = "en" if is_chinese(ask.request.text) else "zh"
     signals = {
-        chunk_id: Signal(cosine=cosines[chunk_id], coverage=coverage(frozenset(terms.get(chunk_id, ())), idf))
-        for chunk_id in found
+        chunk_id: Signal(
+            cosine=cosines[chunk_id],
+            coverage=coverage(frozenset(chunk.terms), idf),
+            is_foreign=chunk.language == other_language,
+        )
+        for chunk_id, chunk in traits.items()
         if chunk_id in cosines
     }
     asked = {name for name in (DENSE, LEXICAL) if ask.request.mode.uses(name)}
@@ -181,7 +184,7 @@ def _recall(ask: _Ask, *, failed: tuple[str, ...]) -> Recall:
         generation=index.number,
         hits=hits,
         signals=signals,
-        terms=terms,
+        terms={chunk_id: chunk.terms for chunk_id, chunk in traits.items()},
         idf=idf,
         vector=vector,
         degraded=tuple(sorted(asked - hits.keys())),

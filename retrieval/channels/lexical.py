@@ -30,6 +30,14 @@ class TermStatistics:
         return {term: idf(self.chunk_count, count) for term, count in self.frequencies.items()}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """terms: the question's tokens that a chunk holds, in the question's order. language: zh, en, mixed or empty."""
+
+    terms: tuple[str, ...]
+    language: str
+
+
 def read_statistics(
     cursor: CursorWrapper, generation: int, scopes: Sequence[int], terms: Sequence[str]
 ) -> TermStatistics:
@@ -95,20 +103,23 @@ def _run(cursor: CursorWrapper, generation: int, asked: tuple[str, str, int], re
     return [Hit(chunk_id=chunk_id, score=-distance) for chunk_id, distance in cursor.fetchall()]
 
 
-def find_terms(
+def read_traits(
     cursor: CursorWrapper, generation: int, chunk_ids: Sequence[int], terms: Sequence[str]
-) -> dict[int, tuple[str, ...]]:
-    """Which of `terms` each chunk holds, in the order of `terms`; a chunk that is no longer indexed is left out."""
+) -> dict[int, Traits]:
+    """What the ranking needs to know of chunks, however they were found; one that is no longer indexed is left out."""
     if not chunk_ids:
         return {}
-    if not terms:
-        return dict.fromkeys(chunk_ids, ())
     cursor.execute(
-        "select chunk_id, array(select q.place from unnest(%s::text[]::tsquery[]) with ordinality as q(term, place) "
-        f"where terms @@ q.term order by q.place) from lexical_g{generation:d} where chunk_id = any(%s::bigint[])",
+        "select chunk_id, language, "
+        "array(select q.place from unnest(%s::text[]::tsquery[]) with ordinality as q(term, place) "
+        f"where terms @@ q.term order by q.place) from lexical_g{generation:d} "
+        "join ingestion_chunk on id = chunk_id where chunk_id = any(%s::bigint[])",
         [[quoted(term) for term in terms], list(chunk_ids)],
     )
-    return {chunk_id: tuple(terms[place - 1] for place in places) for chunk_id, places in cursor.fetchall()}
+    return {
+        chunk_id: Traits(terms=tuple(terms[place - 1] for place in places), language=language)
+        for chunk_id, language, places in cursor.fetchall()
+    }
 
 
 def any_of(terms: Sequence[str]) -> str:

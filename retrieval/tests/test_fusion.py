@@ -78,3 +78,12 @@ def test_equal_evidence_keeps_the_order_by_rank():
     hits = {"dense": [Hit(chunk_id=5, score=0.1), Hit(chunk_id=4, score=0.1)]}
     signals = {4: Signal(cosine=0.1, coverage=0), 5: Signal(cosine=0.1, coverage=0)}
     assert [candidate.chunk_id for candidate in fuse_by_evidence(hits, signals)] == [5, 4]
+
+
+def test_a_passage_of_another_language_is_not_held_to_words():
+    hits = {"dense": [Hit(chunk_id=1, score=0.3), Hit(chunk_id=2, score=0.3)]}
+    signals = {
+        1: Signal(cosine=0.3, coverage=0.1),
+        2: Signal(cosine=0.3, coverage=0, is_foreign=True),
+    }
+    assert [candidate.chunk_id for candidate in fuse_by_evidence(hits, signals)] == [2, 1]

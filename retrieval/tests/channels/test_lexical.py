@@ -7,10 +7,11 @@ import pytest
 from ingestion.indexing.analyzer import distinct_query_terms
 from retrieval.channels.lexical import (
     TermStatistics,
+    Traits,
     any_of,
-    find_terms,
     matching_terms,
     read_statistics,
+    read_traits,
     search_lexical,
 )
 from retrieval.filters import Filters
@@ -84,13 +85,14 @@ def test_any_term_may_match_when_the_rare_ones_find_too_few(library, reader, set
     assert len(run(reader, "valve gasket", limit=3)[1]) == 3
 
 
-def test_terms_are_found_in_their_chunks(three_chunks, reader):
+def test_traits_tell_the_terms_and_the_language_of_chunks(three_chunks, reader):
     _counts, hits = run(reader, "valve gasket")
     with read_snapshot() as cursor:
-        found = find_terms(cursor, 1, [hit.chunk_id for hit in hits], ["gasket", "it's", "valv"])
-        assert list(found.values()).count(("gasket", "valv")) == 1
-        assert find_terms(cursor, 1, [hits[0].chunk_id], []) == {hits[0].chunk_id: ()}
-        assert find_terms(cursor, 1, [], ["valv"]) == {}
+        traits = read_traits(cursor, 1, [hit.chunk_id for hit in hits], ["gasket", "it's", "valv"])
+        assert traits[hits[0].chunk_id] == Traits(terms=("gasket", "valv"), language="en")
+        assert traits[hits[1].chunk_id].terms == ("valv",)
+        assert read_traits(cursor, 1, [hits[0].chunk_id], [])[hits[0].chunk_id].terms == ()
+        assert read_traits(cursor, 1, [-1], ["valv"]) == read_traits(cursor, 1, [], ["valv"]) == {}
 
 
 def test_nothing_in_reach_finds_nothing(three_chunks, reader):
