@@ -128,8 +128,8 @@ def note(lease: Lease, *, state: str | None = None, done: int = 0, total: int = 
         DocumentVersion.objects.filter(pk=lease.version_id).exclude(state=state).update(state=state)
 
 
-def advance(lease: Lease, *, stage: str, state: str) -> None:
-    """Hand the job on to its next stage and ring for it. Call inside the transaction that stores the stage's result."""
+def advance(lease: Lease, *, stage: str, state: str, total: int, unit: str) -> None:
+    """Hand the job on to its next stage, which has `total` units of work, and ring for it. Call inside the transaction that stores the stage's result."""
     updated = held(lease).update(
         stage=stage,
         state=IngestJob.State.QUEUED,
@@ -137,6 +137,9 @@ def advance(lease: Lease, *, stage: str, state: str) -> None:
         lease_until=None,
         deadline=None,
         rung_at=timezone.now(),
+        progress_done=0,
+        progress_total=total,
+        progress_unit=unit,
     )
     if not updated:
         raise StaleLease()

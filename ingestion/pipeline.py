@@ -118,7 +118,13 @@ def _store_draft(
     if document.title == version.file_name != title:
         document.title = title
         document.save(update_fields=["title"])
-    ledger.advance(lease, stage=IngestJob.Stage.EMBED, state=VersionState.EMBEDDING)
+    ledger.advance(
+        lease,
+        stage=IngestJob.Stage.EMBED,
+        state=VersionState.EMBEDDING,
+        total=len(chunked.chunks),
+        unit="chunks",
+    )
 
 
 def store_chunks(generation: IndexGeneration, version: DocumentVersion, chunked: ChunkedDocument) -> None:

@@ -93,7 +93,7 @@ def test_reconcile_rings_again_for_a_job_whose_bell_was_lost(
 
 def test_advancing_hands_the_job_to_the_next_stage_with_a_clean_record(job):
     (lease,) = ledger.claim(PARSE)
-    ledger.advance(lease, stage=EMBED, state=VersionState.EMBEDDING)
+    ledger.advance(lease, stage=EMBED, state=VersionState.EMBEDDING, total=3, unit="chunks")
     assert ledger.claim(PARSE) == []
     (lease,) = ledger.claim_batch(EMBED, most_jobs=8, most_chunks=8)
     assert lease.failures == 0
@@ -112,7 +112,7 @@ def test_a_suspect_is_embedded_alone(owner, job):
         for n in range(3)
     ]
     for lease in ledger.claim(PARSE, limit=10):
-        ledger.advance(lease, stage=EMBED, state=VersionState.EMBEDDING)
+        ledger.advance(lease, stage=EMBED, state=VersionState.EMBEDDING, total=3, unit="chunks")
     IngestJob.objects.filter(pk=others[0].pk).update(failures=1)
     first = ledger.claim_batch(EMBED, most_jobs=8, most_chunks=100)
     second = ledger.claim_batch(EMBED, most_jobs=8, most_chunks=100)
