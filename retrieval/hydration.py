@@ -3,31 +3,41 @@
 Everything is read in one new snapshot, later than the recall's: scopes, the documents' scope and state, the texts.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.db.models import F
+from django.db.backends.utils import CursorWrapper
 from numpy.typing import NDArray
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
-from ingestion.models import IN_FORCE, Chunk
+from ingestion.models import IN_FORCE
 from retrieval.channels.dense import read_vectors
 from retrieval.snapshot import read_snapshot
 from retrieval.values import Candidate, Passage
 
 JUDGED = 5  # passages that the evidence verdict looks at, whatever page was asked for
 
-_FIELDS = {
-    "uid": F("document__uid"),
-    "number": F("version__number"),
-    "title": F("document__title"),
-    "collection_uid": F("document__collection__uid"),
-    "collection_name": F("document__collection__name"),
-    "document_language": F("document__language"),
-}
+# Written out, because building these two from models takes longer than running them.
+_STATES = """
+select c.id, d.scope_id = any(%s::int[]), c.version_id = d.active_version_id and d.archived_at is null
+from ingestion_chunk c
+join ingestion_document d on d.id = c.document_id
+join ingestion_indexgeneration g on g.id = c.generation_id
+where c.id = any(%s::bigint[]) and g.number = %s
+"""
+_ROWS = """
+select c.id, d.id, d.uid, v.id, v.number, d.title, o.uid, o.name, c.text, c.embedding_text, c.kind,
+       coalesce(nullif(c.language, ''), d.language), c.heading_path, c.page, c.boxes, c.first_element, c.last_element
+from ingestion_chunk c
+join ingestion_document d on d.id = c.document_id and d.active_version_id = c.version_id
+join ingestion_documentversion v on v.id = c.version_id
+join ingestion_collection o on o.id = d.collection_id
+where c.id = any(%s::bigint[]) and d.scope_id = any(%s::int[]) and d.archived_at is null and v.state = any(%s::text[])
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +69,13 @@ def hydrate(
     """Text for the page. Candidates that are not readable (any more) are dropped, and those behind them move up."""
     with read_snapshot() as cursor:
         scopes = visible_scopes(principal)
-        readable, is_stale = _readable([candidate.chunk_id for candidate in ranking], scopes, generation)
+        readable, is_stale = _readable(
+            cursor, [candidate.chunk_id for candidate in ranking], scopes, generation
+        )
         ranked = [candidate for candidate in ranking if candidate.chunk_id in readable]
         wanted = ranked[page.offset : page.offset + page.limit]
         chosen = {candidate.chunk_id: candidate for candidate in (*ranked[:JUDGED], *wanted)}
-        rows = _read_rows(list(chosen), scopes, generation)
+        rows = _read_rows(cursor, list(chosen), scopes)
         vectors = read_vectors(cursor, generation, [candidate.chunk_id for candidate in ranked[:JUDGED]])
     passages = {
         chunk_id: _passage(row, chosen[chunk_id], page.terms.get(chunk_id, ()))
@@ -79,60 +91,45 @@ def hydrate(
     )
 
 
-def _readable(chunk_ids: list[int], scopes: Sequence[int], generation: int) -> tuple[set[int], bool]:
+def _readable(
+    cursor: CursorWrapper, chunk_ids: list[int], scopes: Sequence[int], generation: int
+) -> tuple[set[int], bool]:
     """Ids that may be read, and whether any is gone or outdated for another reason than access."""
-    visible = set(scopes)
-    rows = Chunk.objects.filter(id__in=chunk_ids, generation__number=generation).values_list(
-        "id", "document__scope_id", "version_id", "document__active_version_id", "document__archived_at"
-    )
-    found: set[int] = set()
-    readable: set[int] = set()
-    is_outdated = False
-    for chunk_id, scope_id, version_id, active_version_id, archived_at in rows:
-        found.add(chunk_id)
-        if scope_id not in visible:
-            continue
-        if version_id == active_version_id and archived_at is None:
-            readable.add(chunk_id)
-        else:
-            is_outdated = True
-    return readable, is_outdated or len(found) < len(chunk_ids)
+    cursor.execute(_STATES, [list(scopes), chunk_ids, generation])
+    states = cursor.fetchall()
+    readable = {chunk_id for chunk_id, is_open, is_current in states if is_open and is_current}
+    is_outdated = any(is_open and not is_current for _chunk_id, is_open, is_current in states)
+    return readable, is_outdated or len(states) < len(chunk_ids)
 
 
-def _read_rows(chunk_ids: list[int], scopes: Sequence[int], generation: int) -> dict[int, dict[str, Any]]:
-    rows = Chunk.objects.filter(
-        id__in=chunk_ids,
-        generation__number=generation,
-        document__scope_id__in=scopes,
-        document__archived_at=None,
-        version_id=F("document__active_version_id"),
-        version__state__in=IN_FORCE,
-    ).values(
-        "id", "document_id", "version_id", "text", "embedding_text", "kind", "language", "heading_path", "page",
-        "boxes", "first_element", "last_element", **_FIELDS,
-    )  # fmt: skip
-    return {row["id"]: dict(row) for row in rows}
+def _read_rows(
+    cursor: CursorWrapper, chunk_ids: list[int], scopes: Sequence[int]
+) -> dict[int, tuple[Any, ...]]:
+    cursor.execute(_ROWS, [chunk_ids, list(scopes), [state.value for state in IN_FORCE]])
+    return {row[0]: row for row in cursor.fetchall()}
 
 
-def _passage(row: dict[str, Any], candidate: Candidate, terms: tuple[str, ...]) -> Passage:
+def _passage(row: tuple[Any, ...], candidate: Candidate, terms: tuple[str, ...]) -> Passage:
+    (chunk_id, document_id, document_uid, version_id, version_number, title, collection_uid, collection_name, text,
+     embedding_text, kind, language, heading_path, page, boxes, first_element, last_element) = row  # fmt: skip
     return Passage(
-        chunk_id=row["id"],
-        document_id=row["document_id"],
-        document_uid=str(row["uid"]),
-        version_id=row["version_id"],
-        version_number=row["number"],
-        title=row["title"],
-        collection_uid=str(row["collection_uid"]),
-        collection_name=row["collection_name"],
-        text=row["text"],
-        embedding_text=row["embedding_text"],
-        kind=row["kind"],
-        language=row["language"] or row["document_language"],
-        heading_path=tuple(row["heading_path"]),
-        page=row["page"],
-        boxes=tuple(row["boxes"]),
-        first_element=row["first_element"],
-        last_element=row["last_element"],
+        chunk_id=chunk_id,
+        document_id=document_id,
+        document_uid=str(document_uid),
+        version_id=version_id,
+        version_number=version_number,
+        title=title,
+        collection_uid=str(collection_uid),
+        collection_name=collection_name,
+        text=text,
+        embedding_text=embedding_text,
+        kind=kind,
+        language=language,
+        heading_path=tuple(heading_path),
+        page=page,
+        boxes=tuple(json.loads(boxes) if isinstance(boxes, str) else boxes),
+        first_element=first_element,
+        last_element=last_element,
         score=candidate.score,
         channels=candidate.channels,
         terms=terms,
