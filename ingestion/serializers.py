@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
-from accounts.serializers import render_grants
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from accounts.serializers import render_grants
 from ingestion.models import Chunk, Collection, Document, DocumentVersion, IngestJob
 from ingestion.reasons import reason_text
 from ingestion.values import Attributes
