@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 
@@ -52,18 +53,19 @@ class RunningSite:
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
-    def command(self, *arguments: str, **popen: object) -> subprocess.Popen[str]:
+    def command(self, *arguments: str, **popen: Any) -> subprocess.Popen[str]:
         command = [sys.executable, "manage.py", *arguments]
         return subprocess.Popen(command, cwd=settings.BASE_DIR, env=self.environment, text=True, **popen)
 
     def _read(self) -> None:
+        assert self.process.stdout
         self.lines.extend(iter(self.process.stdout.readline, ""))
 
     @property
     def output(self) -> str:
         return "".join(self.lines)
 
-    def get(self, path: str) -> dict:
+    def get(self, path: str) -> Any:
         with urllib.request.urlopen(self.address + path, timeout=5) as answer:
             return json.load(answer)
 
