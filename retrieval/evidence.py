@@ -17,8 +17,10 @@ TOP_FOR_COVERAGE, TOP_FOR_CODES = 3, 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """What one passage offers. cosine: on the model's own scale, None without a vector; terms: those of the question
-    that it holds; is_same_language: whether it is written in the question's language."""
+    """What one passage offers. cosine: centred, as the index stores vectors, None when meaning was not compared.
+
+    terms: those of the question that it holds. is_same_language: whether it is in the question's language.
+    """
 
     terms: frozenset[str]
     cosine: float | None
@@ -39,28 +41,23 @@ def coverage(terms: frozenset[str], idf: Mapping[str, float]) -> float:
 def assess(best_first: Sequence[Support], idf: Mapping[str, float]) -> Evidence:
     """The verdict over the first passages of a search. `idf`: weight of each distinct term of the question.
 
-    NONE: neither near by meaning nor by words, or nothing found. WEAK: a code or number of the question is in none of
+    NONE: neither near by meaning nor by words, or nothing found. Words count in passages of the question's language only.
+    WEAK: a code or number of the question is in none of
     the first passages, and few of its words are.
     """
     if not best_first:
         return Evidence(level=EvidenceLevel.NONE, cosine=None, coverage=0.0)
-    cosines = [support.cosine for support in best_first if support.cosine is not None]
-    cosine = max(cosines, default=None)
-    covered = max(coverage(support.terms, idf) for support in best_first[:TOP_FOR_COVERAGE])
+    cosine = max((support.cosine for support in best_first if support.cosine is not None), default=None)
+    covered = max(
+        (coverage(s.terms, idf) for s in best_first[:TOP_FOR_COVERAGE] if s.is_same_language), default=0.0
+    )
     level = EvidenceLevel.ENOUGH
-    if _is_foreign(best_first[0], cosine, covered):
+    is_far = cosine is None or cosine < settings.EVIDENCE_COSINE
+    if is_far and covered < settings.EVIDENCE_COVERAGE:
         level = EvidenceLevel.NONE
     elif covered < settings.EVIDENCE_COVERAGE_WITH_MISSING_CODE and _misses_a_code(best_first, idf):
         level = EvidenceLevel.WEAK
     return Evidence(level=level, cosine=cosine, coverage=covered)
-
-
-def _is_foreign(first: Support, cosine: float | None, covered: float) -> bool:
-    if cosine is None:
-        return covered < settings.EVIDENCE_COVERAGE
-    if first.is_same_language:
-        return cosine < settings.EVIDENCE_COSINE and covered < settings.EVIDENCE_COVERAGE
-    return cosine < settings.EVIDENCE_COSINE_OTHER_LANGUAGE
 
 
 def _misses_a_code(best_first: Sequence[Support], idf: Mapping[str, float]) -> bool:

@@ -25,18 +25,19 @@ class Scored:
 class Signal:
     """What is known of a candidate beyond ranks.
 
-    coverage: share of the question's idf mass that it holds, 0..1. is_foreign: written in another language than the
+    cosine: to the question, None when meaning was not compared. coverage: share of the question's idf mass that it holds,
+    0..1. is_foreign: written in another language than the
     question, so that words in common cannot be expected.
     """
 
-    cosine: float
+    cosine: float | None
     coverage: float
     is_foreign: bool = False
 
     @property
     def score(self) -> float:
         foreign = FOREIGN_BONUS if self.is_foreign else 0.0
-        return self.cosine / COSINE_SPREAD + COVERAGE_WEIGHT * self.coverage + foreign
+        return (self.cosine or 0.0) / COSINE_SPREAD + COVERAGE_WEIGHT * self.coverage + foreign
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], *, k: int = 60) -> list[Scored]:

@@ -8,14 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from django.db.backends.utils import CursorWrapper
-from numpy.typing import NDArray
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
 from ingestion.models import IN_FORCE
-from retrieval.channels.dense import read_vectors
 from retrieval.snapshot import read_snapshot
 from retrieval.values import Candidate, Passage
 
@@ -51,14 +48,14 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydratedPage:
-    """passages: the page asked for. judged: the first passages of the ranking, with their vectors where stored.
+    """passages: the page asked for. judged: the first passages of the ranking.
 
     readable_count: how many candidates the reader may read. is_stale: a candidate's document was published anew or
     removed after the recall, so that a new recall would find other chunks.
     """
 
     passages: tuple[Passage, ...]
-    judged: tuple[tuple[Passage, NDArray[np.float32] | None], ...]
+    judged: tuple[Passage, ...]
     readable_count: int
     is_stale: bool
 
@@ -76,16 +73,13 @@ def hydrate(
         wanted = ranked[page.offset : page.offset + page.limit]
         chosen = {candidate.chunk_id: candidate for candidate in (*ranked[:JUDGED], *wanted)}
         rows = _read_rows(cursor, list(chosen), scopes)
-        vectors = read_vectors(cursor, generation, [candidate.chunk_id for candidate in ranked[:JUDGED]])
     passages = {
         chunk_id: _passage(row, chosen[chunk_id], page.terms.get(chunk_id, ()))
         for chunk_id, row in rows.items()
     }
     return HydratedPage(
         passages=tuple(passages[candidate.chunk_id] for candidate in wanted),
-        judged=tuple(
-            (passages[candidate.chunk_id], vectors.get(candidate.chunk_id)) for candidate in ranked[:JUDGED]
-        ),
+        judged=tuple(passages[candidate.chunk_id] for candidate in ranked[:JUDGED]),
         readable_count=len(ranked),
         is_stale=is_stale,
     )

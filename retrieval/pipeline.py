@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-import numpy as np
 from django.conf import settings
 from django.db import DatabaseError
 from django.db.backends.utils import CursorWrapper
@@ -38,8 +37,7 @@ DENSE, LEXICAL = "dense", "lexical"
 class Recall:
     """What the channels found in one generation, best first. `idf`: the weight of each distinct question term.
 
-    signals: cosine and coverage of every chunk found, when both channels worked; else empty. terms: the question's
-    tokens in each chunk found.
+    signals: what is known of every chunk found. terms: the question's tokens in it.
     vector: None when the question was not embedded. degraded: channels that were asked for and did not work.
     """
 
@@ -63,8 +61,7 @@ def search(
     recalled, ranking, page = _find(request, principal, generation, timings)
     if page.is_stale:  # a document changed under the search; a new snapshot has its new version
         recalled, ranking, page = _find(request, principal, generation, timings)
-    with timings.measure("judge"):
-        evidence = judge(request.text, recalled, page)
+    evidence = judge(recalled, page)
     outcome = Outcome(
         trace_id=trace_id() or new_trace_id(),
         generation=recalled.generation,
@@ -111,21 +108,17 @@ def recall(
 def rank(recalled: Recall) -> tuple[Candidate, ...]:
     """One ranking out of the channels' hits, best first."""
     hits = {name: recalled.hits[name] for name in (DENSE, LEXICAL) if name in recalled.hits}
-    if recalled.signals and settings.FUSION == "evidence":
+    if len(hits) == 2 and settings.FUSION == "evidence":
         return fuse_by_evidence(hits, recalled.signals)
     return fuse_by_rank(hits)
 
 
-def judge(question: str, recalled: Recall, page: HydratedPage) -> Evidence:
+def judge(recalled: Recall, page: HydratedPage) -> Evidence:
     """The evidence verdict over the first passages of the ranking."""
-    cosines = _raw_cosines(question, recalled.vector, page)
+    signals = [recalled.signals[passage.chunk_id] for passage in page.judged]
     supports = [
-        Support(
-            terms=frozenset(passage.terms),
-            cosine=cosines.get(passage.chunk_id),
-            is_same_language=is_chinese(passage.text) is is_chinese(question),
-        )
-        for passage, _vector in page.judged
+        Support(terms=frozenset(passage.terms), cosine=signal.cosine, is_same_language=not signal.is_foreign)
+        for passage, signal in zip(page.judged, signals, strict=True)
     ]
     return assess(supports, recalled.idf)
 
@@ -172,12 +165,11 @@ def _recall(ask: _Ask, *, failed: tuple[str, ...]) -> Recall:
     other_language = "en" if is_chinese(ask.request.text) else "zh"
     signals = {
         chunk_id: Signal(
-            cosine=cosines[chunk_id],
+            cosine=cosines.get(chunk_id),
             coverage=coverage(frozenset(chunk.terms), idf),
             is_foreign=chunk.language == other_language,
         )
         for chunk_id, chunk in traits.items()
-        if chunk_id in cosines
     }
     asked = {name for name in (DENSE, LEXICAL) if ask.request.mode.uses(name)}
     return Recall(
@@ -224,27 +216,12 @@ def _dense(
 def _cosines(
     cursor: CursorWrapper, generation: int, vector: QuestionVector | None, hits: Mapping[str, list[Hit]]
 ) -> dict[int, float]:
-    """The cosine of every chunk found, exactly, also where the dense channel missed it; empty with one channel."""
-    if vector is None or set(hits) != {DENSE, LEXICAL}:
+    """The cosine of every chunk found, exactly, also where the dense channel missed it; empty without a vector."""
+    if vector is None:
         return {}
-    cosines = {hit.chunk_id: hit.score for hit in hits[DENSE]}
-    missing = [hit.chunk_id for hit in hits[LEXICAL] if hit.chunk_id not in cosines]
+    cosines = {hit.chunk_id: hit.score for hit in hits.get(DENSE, ())}
+    missing = [hit.chunk_id for hit in hits.get(LEXICAL, ()) if hit.chunk_id not in cosines]
     return cosines | read_cosines(cursor, generation, vector.vector, missing)
-
-
-def _raw_cosines(question: str, vector: QuestionVector | None, page: HydratedPage) -> dict[int, float]:
-    known = [(passage, stored) for passage, stored in page.judged if stored is not None]
-    if vector is None or not known:
-        return {}
-    cosines = vector.embedder.raw_cosines(
-        question,
-        vector.vector,
-        [passage.embedding_text for passage, _stored in known],
-        np.stack([stored for _passage, stored in known]),
-    )
-    return {
-        passage.chunk_id: float(cosine) for (passage, _stored), cosine in zip(known, cosines, strict=True)
-    }
 
 
 @contextmanager

@@ -143,8 +143,8 @@ class EvidenceLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The verdict with its two measures: the best cosine on the model's own scale (None without vectors), and the
-    largest share of the question's idf mass that one of the first passages holds, 0..1."""
+    """The verdict with its two measures: the best cosine among the first passages (None when meaning was not
+    compared), and the largest share of the question's idf mass that one of the first passages holds, 0..1."""
 
     level: EvidenceLevel
     cosine: float | None

@@ -66,19 +66,6 @@ def read_cosines(
     return {chunk_id: -distance for chunk_id, distance in cursor.fetchall()}
 
 
-def read_vectors(
-    cursor: CursorWrapper, generation: int, chunk_ids: list[int]
-) -> dict[int, NDArray[np.float32]]:
-    """The stored vectors, float32 (dimension,), of those chunks that are indexed."""
-    cursor.execute(
-        f"select chunk_id, embedding::text from dense_g{generation:d} where chunk_id = any(%s::bigint[])",
-        [chunk_ids],
-    )
-    return {
-        chunk_id: np.array(text[1:-1].split(","), dtype=np.float32) for chunk_id, text in cursor.fetchall()
-    }
-
-
 def _exact(cursor: CursorWrapper, generation: int, vector: str, reach: Reach, limit: int) -> list[Hit]:
     condition, parameters = reach.condition()
     cursor.execute(

@@ -5,7 +5,7 @@ A sentence is chosen by the share of the question's words in it, its nearness by
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -23,13 +23,18 @@ CONTEXT_SHARE = 0.5  # words that only the title and the headings hold count hal
 RANK_WEIGHT = 0.3
 NUMBER_BONUS = 0.15
 AS_GOOD = 0.8  # of the best sentence's score: what a further sentence needs
+AS_NEAR = 0.7  # of the best sentence's nearness by meaning
 LEAST_NEW = 0.1  # share of the question's idf mass that a further sentence must add
 _ASKS_FOR_NUMBER = re.compile(
     r"\bhow (?:many|much|often|long|old|far|big|large|high|tall|fast)\b|\bwhen\b|\bwhat (?:time|year|date|day|age|percentage)\b"
     r"|\bcosts?\b|\bprice\b|多少|几[^乎]|何时|什么时候|多久|多长|多大|多高|哪一?[年天日月]",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"\d|[一二三四五六七八九十百千两]+[个天年月日周次元块岁人倍小分]")
+_ASKS_HOW = re.compile(r"\bhow (?:do|does|can|could|should|to)\b|如何|怎么|怎样|步骤|流程", re.IGNORECASE)
+# A number by itself: not the digits of a code.
+_NUMBER = re.compile(
+    r"(?<![\w./-])\d[\d,.]*(?![\w-])|(?<![A-Za-z0-9_./-])\d[\d,.]* ?[%\u4e00-\u9fff]|[一二三四五六七八九十百千两]+[个天年月日周次元块岁人倍小分]"
+)
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 
@@ -69,6 +74,7 @@ class _Rated:
     statement: Statement
     score: float
     terms: frozenset[str]
+    nearness: float = 0.0
 
 
 def extract_answer(
@@ -82,7 +88,8 @@ def extract_answer(
     if not rated:
         return None
     chosen = _choose(question, rated)
-    return _compose(_with_lists(chosen, statements), passages)
+    asks_how = _ASKS_HOW.search(question.text) is not None
+    return _compose(_with_lists(chosen, statements, with_steps=asks_how), passages)
 
 
 def _rate(question: Question, passages: Sequence[Passage], statements: Sequence[Statement]) -> list[_Rated]:
@@ -96,7 +103,7 @@ def _rate(question: Question, passages: Sequence[Passage], statements: Sequence[
     vectors = question.embed([_in_context(passages, rated.statement) for rated in by_words])
     nearness = vectors @ question.vector
     by_both = [
-        _Rated(statement=rated.statement, score=rated.score + float(near), terms=rated.terms)
+        replace(rated, score=rated.score + float(near), nearness=float(near))
         for rated, near in zip(by_words, nearness, strict=True)
     ]
     return sorted(by_both, key=lambda rated: -rated.score)
@@ -128,29 +135,48 @@ def _choose(question: Question, rated: Sequence[_Rated]) -> list[Statement]:
         if len(chosen) == MAX_SENTENCES or other.score < AS_GOOD * best.score:
             break
         new = coverage(other.terms - covered, question.idf)
-        if new >= LEAST_NEW and other.statement.text not in {statement.text for statement in chosen}:
+        is_near = other.nearness >= AS_NEAR * best.nearness
+        if (
+            is_near
+            and new >= LEAST_NEW
+            and other.statement.text not in {statement.text for statement in chosen}
+        ):
             chosen.append(other.statement)
             covered |= other.terms
     return chosen
 
 
-def _with_lists(chosen: Sequence[Statement], statements: Sequence[Statement]) -> list[Statement]:
-    """The chosen ones in reading order, best passage first; one that introduces a list brings the list."""
+def _with_lists(
+    chosen: Sequence[Statement], statements: Sequence[Statement], *, with_steps: bool
+) -> list[Statement]:
+    """The chosen ones in reading order, best passage first. One that introduces a list brings the list.
+
+    with_steps: so does a step of one, for a question that asks how something is done.
+    """
     wanted = {id(statement) for statement in chosen}
     complete: list[Statement] = []
-    leading: Statement | None = None
-    items = 0
-    for statement in statements:
-        follows = leading is not None and statement.is_item and statement.passage == leading.passage
-        if id(statement) in wanted:
-            complete.append(statement)
-        elif follows and items < MAX_LIST_ITEMS:
-            complete.append(statement)
-            items += 1
-        if not statement.is_item:
-            leading, items = (statement, 0) if id(statement) in wanted and statement.leads_list else (None, 0)
+    for run in _runs(statements):
+        lead, items = (run[0], run[1:]) if not run[0].is_item else (None, run)
+        brings_all = (lead is not None and lead.leads_list and id(lead) in wanted) or (
+            with_steps and any(item.is_step and id(item) in wanted for item in items)
+        )
+        taken = [item for item in items if brings_all or id(item) in wanted][:MAX_LIST_ITEMS]
+        if lead is not None and (id(lead) in wanted or (brings_all and lead.leads_list)):
+            complete.append(lead)
+        complete.extend(taken)
     first = chosen[0].passage
     return sorted(complete, key=lambda statement: (statement.passage != first, statement.passage))
+
+
+def _runs(statements: Sequence[Statement]) -> list[list[Statement]]:
+    """Each statement that is no item, with the items after it in the same passage."""
+    runs: list[list[Statement]] = []
+    for statement in statements:
+        if statement.is_item and runs and runs[-1][-1].passage == statement.passage:
+            runs[-1].append(statement)
+        else:
+            runs.append([statement])
+    return runs
 
 
 def _compose(chosen: Sequence[Statement], passages: Sequence[Passage]) -> ExtractedAnswer:

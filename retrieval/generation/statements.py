@@ -32,7 +32,7 @@ class SourceElement:
 class Statement:
     """text: as it is shown; quote: as it stands in the source. passage: index of its passage, 0 is the best.
 
-    is_item: a list item or step; leads_list: it introduces the items after it.
+    is_item: a list item or a step (is_step); leads_list: it introduces the items after it.
     """
 
     passage: int
@@ -41,6 +41,7 @@ class Statement:
     text: str
     quote: str
     is_item: bool = False
+    is_step: bool = False
     leads_list: bool = False
 
 
@@ -63,6 +64,7 @@ def statements_of(index: int, passage: Passage, elements: Sequence[SourceElement
                     text=text,
                     quote=quote,
                     is_item=element.kind in _ITEMS,
+                    is_step=element.kind == "step",
                     leads_list=quote.endswith((":", "：")),
                 )
                 found.setdefault(squeezed, statement)

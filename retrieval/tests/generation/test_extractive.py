@@ -85,3 +85,38 @@ def test_meaning_decides_where_words_do_not():
 
 def test_equal_sentences_of_two_documents_are_said_once():
     assert ask("hotel cap in Lisbon", [HOTEL], [HOTEL]).text.count("145") == 1
+
+
+def test_a_question_how_to_do_something_gets_all_steps():
+    source = [
+        ("paragraph", "About hotels."),
+        ("step", "Open the form."),
+        ("step", "Enter the hotel cap in Lisbon."),
+    ]
+    assert ask("How do I enter the hotel cap in Lisbon?", source).text == (
+        "- Open the form. [1]\n- Enter the hotel cap in Lisbon. [1]"
+    )
+    assert ask("hotel cap in Lisbon", source).text == "- Enter the hotel cap in Lisbon. [1]"
+
+
+def test_the_digits_of_a_code_are_no_number():
+    source = [
+        (
+            "paragraph",
+            "The hotel cap in Lisbon is in form C-20. The hotel cap in Lisbon is 145 euros a night.",
+        )
+    ]
+    assert "145" in ask("How much is the hotel cap in Lisbon?", source).text.split("[1]")[0]
+
+
+def test_a_further_sentence_must_be_near_by_meaning_too():
+    best, far = "The nightly cap in Lisbon is 145 euros.", "A hotel of ours is open."
+    answer = ask(
+        "hotel cap in Lisbon",
+        [("paragraph", f"{best} {far}")],
+        vector=np.array([1, 0], dtype=np.float32),
+        embed=lambda texts: np.array(
+            [[0.9, 0] if best in text else [0.1, 0] for text in texts], dtype=np.float32
+        ),
+    )
+    assert far not in answer.text
