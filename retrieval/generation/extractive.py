@@ -23,6 +23,7 @@ CONTEXT_SHARE = 0.5  # words that only the title and the headings hold count hal
 RANK_WEIGHT = 0.3
 NUMBER_BONUS = 0.15
 AS_GOOD = 0.8  # of the best sentence's score: what a further sentence needs
+NEAR_ENOUGH, COVERS_ENOUGH = 0.3, 0.5  # centred cosine of the bundled model; share of the question's idf mass
 AS_NEAR = 0.7  # of the best sentence's nearness by meaning
 LEAST_NEW = 0.1  # share of the question's idf mass that a further sentence must add
 _ASKS_FOR_NUMBER = re.compile(
@@ -80,12 +81,12 @@ class _Rated:
 def extract_answer(
     question: Question, passages: Sequence[Passage], statements: Sequence[Statement]
 ) -> ExtractedAnswer | None:
-    """The best one to four sentences, or None when there is nothing to quote.
+    """The best one to four sentences, or None when no sentence is near the question by meaning or by words.
 
     passages: best first. statements: of all passages, in reading order within each.
     """
     rated = _rate(question, passages, statements)
-    if not rated:
+    if not rated or not _answers(question, rated[0]):
         return None
     chosen = _choose(question, rated)
     asks_how = _ASKS_HOW.search(question.text) is not None
@@ -107,6 +108,13 @@ def _rate(question: Question, passages: Sequence[Passage], statements: Sequence[
         for rated, near in zip(by_words, nearness, strict=True)
     ]
     return sorted(by_both, key=lambda rated: -rated.score)
+
+
+def _answers(question: Question, best: _Rated) -> bool:
+    """Whether a passage that is near also has a sentence that is; without vectors the passage's nearness must do."""
+    if question.vector is None:
+        return True
+    return best.nearness >= NEAR_ENOUGH or coverage(best.terms, question.idf) >= COVERS_ENOUGH
 
 
 def _by_words(question: Question, passage: Passage, statement: Statement) -> _Rated:

@@ -120,3 +120,9 @@ def test_a_further_sentence_must_be_near_by_meaning_too():
         ),
     )
     assert far not in answer.text
+
+
+def test_a_passage_without_a_sentence_near_the_question_gives_no_answer():
+    far = {"vector": np.array([1, 0], dtype=np.float32), "embed": lambda texts: np.full((len(texts), 2), 0.1)}
+    assert ask("hotel cap in Lisbon", [RAIL], **far) is None
+    assert ask("hotel cap in Lisbon", [HOTEL], **far) is not None  # its words are enough
