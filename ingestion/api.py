@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import FileResponse, HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -147,12 +148,12 @@ class DocumentDetail(APIView):
     def patch(self, request: Request, uid: str) -> Response:
         document = selectors.get_document(principal_on(request), uid)
         serializer = checked(shapes.DocumentPatch, request.data, partial=True)
-        if target := serializer.validated_data.get("collection"):
-            collection = selectors.get_collection(principal_on(request), target)
-            services.move_document(actor=principal_on(request), document=document, collection=collection)
-        services.update_document(
-            actor=principal_on(request), document=document, attributes=serializer.attributes()
-        )
+        attributes = serializer.attributes()
+        with transaction.atomic():  # what is refused in one part changes nothing
+            if target := serializer.validated_data.get("collection"):
+                collection = selectors.get_collection(principal_on(request), target)
+                services.move_document(actor=principal_on(request), document=document, collection=collection)
+            services.update_document(actor=principal_on(request), document=document, attributes=attributes)
         return Response(shapes.DocumentOutput(selectors.get_document(principal_on(request), uid)).data)
 
     @extend_schema(responses={204: None})

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import AccessScope
-from accounts.permissions.visibility import require
+from accounts.permissions.visibility import require, visible_scopes
 from accounts.services import create_scope, replace_grants
 from accounts.values import Actor, GrantRequest, Permission, Principal
 from ingestion import ledger
@@ -27,7 +27,7 @@ from ingestion.models import (
 )
 from ingestion.values import Attributes, SourceFile
 from kb_platform.audit import record
-from kb_platform.errors import Conflict, InvalidInput
+from kb_platform.errors import Conflict, InvalidInput, NotFound
 from kb_platform.jobs import enqueue
 
 MAX_SOURCE_KEY = 2000
@@ -112,7 +112,7 @@ def upload_document(
     attributes = attributes or Attributes()
     document, is_new = Document.objects.get_or_create(
         collection=collection,
-        source_digest=hashlib.sha256(file.source_key.encode("utf-8", "surrogatepass")).hexdigest(),
+        source_digest=_source_digest(actor, collection, file.source_key),
         defaults={
             "source_key": _short_enough(file.source_key),
             "source_uri": file.source_uri,
@@ -121,9 +121,9 @@ def upload_document(
             "owner_id": actor.user_id,
         },
     )
-    document = (
-        Document.objects.select_for_update(of=("self",)).select_related("latest_version").get(pk=document.pk)
-    )
+    document = _locked(document)
+    if isinstance(actor, Principal):
+        require(actor, Permission.CONTRIBUTE, document.scope_id)
     for field, value in attributes.given().items():
         setattr(document, field, value)
     document.source_modified_at = file.modified_at or document.source_modified_at
@@ -135,6 +135,29 @@ def upload_document(
     version, job = _add_version(document, file, actor)
     record(actor, "document.uploaded", document, version=version.number, new=is_new, file=file.name)
     return Upload(document=document, version=version, job=job, created=True)
+
+
+def _source_digest(actor: Actor, collection: Collection, source_key: str) -> str:
+    """What names the source within the collection.
+
+    A document from the same source that is hidden from the actor is passed over, so that it is neither changed nor
+    given away: the actor's becomes another document, under the next digest of a chain.
+    """
+    digest = hashlib.sha256(source_key.encode("utf-8", "surrogatepass")).hexdigest()
+    if isinstance(actor, Principal):
+        hidden = collection.documents.exclude(scope_id__in=visible_scopes(actor))
+        while hidden.filter(source_digest=digest).exists():
+            digest = hashlib.sha256(digest.encode()).hexdigest()
+    return digest
+
+
+def _locked(document: Document) -> Document:
+    """The document as it is now, kept from all other writers until commit. Raises NotFound when it is gone."""
+    rows = Document.objects.select_for_update(of=("self",)).select_related("collection", "latest_version")
+    found = rows.filter(pk=document.pk).first()
+    if found is None:
+        raise NotFound()
+    return found
 
 
 def _add_version(document: Document, file: SourceFile, actor: Actor) -> tuple[DocumentVersion, IngestJob]:
@@ -160,6 +183,7 @@ def _add_version(document: Document, file: SourceFile, actor: Actor) -> tuple[Do
 @transaction.atomic
 def update_document(*, actor: Principal, document: Document, attributes: Attributes) -> Document:
     """Change what people say about a document. A new title is searchable once the document is read again."""
+    document = _locked(document)
     require(actor, Permission.CONTRIBUTE, document.scope_id)
     changes = attributes.given()
     if "title" in changes:
@@ -186,9 +210,7 @@ def reparse_document(*, actor: Principal, document: Document) -> Upload:
 def _read_again(actor: Principal, document: Document) -> Upload:
     from ingestion.blobs import Blob
 
-    document = (
-        Document.objects.select_for_update(of=("self",)).select_related("latest_version").get(pk=document.pk)
-    )
+    document = _locked(document)
     latest = document.latest_version
     if latest is None:
         raise Conflict(_("The document has no file yet."))
@@ -202,18 +224,20 @@ def _read_again(actor: Principal, document: Document) -> Upload:
 @transaction.atomic
 def move_document(*, actor: Principal, document: Document, collection: Collection) -> Document:
     """Put a document into another collection. Who may see it changes at once, its index rows follow."""
+    document = _locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
     require(actor, Permission.CONTRIBUTE, collection.scope_id)
     if document.collection_id == collection.pk:
         return document
-    if Document.objects.filter(collection=collection, source_digest=document.source_digest).exists():
+    source_digest = _source_digest(actor, collection, document.source_key)
+    if collection.documents.filter(source_digest=source_digest).exists():
         raise Conflict(
             _("“%(collection)s” already holds a document from the same source.") % {"collection": collection},
             code="source_exists",
         )
     before = document.collection
     follows = document.scope_id == before.scope_id
-    document.collection = collection
+    document.collection, document.source_digest = collection, source_digest
     document.save()
     record(actor, "document.moved", document, before=before.name, after=collection.name)
     if follows:
@@ -224,6 +248,7 @@ def move_document(*, actor: Principal, document: Document, collection: Collectio
 @transaction.atomic
 def share_document(*, actor: Principal, document: Document, grants: Sequence[GrantRequest] | None) -> None:
     """Give a document a list of its own, or with None let it follow its collection again."""
+    document = _locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
     own = document.scope if document.scope_id != document.collection.scope_id else None
     if grants is None:
@@ -247,8 +272,8 @@ def _change_scope(document: Document, scope: AccessScope) -> None:
 @transaction.atomic
 def archive_document(*, actor: Principal, document: Document) -> None:
     """Take a document out of search. It keeps its versions and can be restored by reading it again."""
+    document = _locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
-    document = Document.objects.select_for_update(of=("self",)).get(pk=document.pk)
     document.archived_at = timezone.now()
     document.save()
     _leave_indexes(document)
@@ -258,10 +283,8 @@ def archive_document(*, actor: Principal, document: Document) -> None:
 @transaction.atomic
 def delete_document(*, actor: Principal, document: Document) -> None:
     """Remove a document, all its versions and every trace of it in the indexes, at once."""
+    document = _locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
-    document = (
-        Document.objects.select_for_update(of=("self",)).select_related("collection").get(pk=document.pk)
-    )
     _leave_indexes(document)
     record(actor, "document.deleted", document, collection=document.collection.name)
     own = document.scope if document.scope_id != document.collection.scope_id else None

@@ -121,6 +121,62 @@ def test_a_document_with_a_list_of_its_own_leaves_the_collection_s(
     assert api(reader).get(f"/api/v1/documents/{made['id']}").status_code == 200
 
 
+def test_a_contributor_cannot_touch_or_notice_a_hidden_document_of_the_same_name(
+    post, api, owner, reader, collection, embedder
+):
+    made = post("pay.md", POLICY, title="Pay").json()
+    run_jobs(embedder)
+    share(api, owner, collection, reader, "contribute")
+    api(owner).put(f"/api/v1/documents/{made['id']}/grants", {"grants": []}, format="json")
+
+    def upload(content: bytes):
+        data = {
+            "collection": str(collection.uid),
+            "file": SimpleUploadedFile("pay.md", content),
+            "title": "X",
+        }
+        return api(reader).post("/api/v1/documents", data, format="multipart").json()
+
+    first, again = upload(POLICY), upload(b"# Other\n\nAnother text.\n")
+    assert first["id"] != made["id"]
+    assert (first["version"], again["id"], again["version"]) == (1, first["id"], 2)
+    hidden = api(owner).get(f"/api/v1/documents/{made['id']}").json()
+    assert (hidden["title"], hidden["latest_version"]["number"]) == ("Pay", 1)
+
+
+def test_a_move_beside_a_hidden_document_of_the_same_name_tells_nothing(
+    post, api, owner, reader, collection, embedder
+):
+    made = post("pay.md", POLICY).json()
+    share(api, owner, collection, reader, "contribute")
+    api(owner).put(f"/api/v1/documents/{made['id']}/grants", {"grants": []}, format="json")
+    client = api(reader)
+    mine = client.post("/api/v1/collections", {"name": "Mine"}, format="json").json()["id"]
+    data = {"collection": mine, "file": SimpleUploadedFile("pay.md", b"# Other\n\nText.\n")}
+    uid = client.post("/api/v1/documents", data, format="multipart").json()["id"]
+    moved = client.patch(f"/api/v1/documents/{uid}", {"collection": str(collection.uid)}, format="json")
+    assert moved.status_code == 200
+
+
+def test_a_new_version_needs_the_right_to_change_the_document(post, api, owner, reader, collection, embedder):
+    made = post("visitors.md", POLICY).json()
+    share(api, owner, collection, reader, "contribute")
+    path = f"/api/v1/documents/{made['id']}/grants"
+    grants = [{"user": str(reader.pk), "permission": "view"}]
+    assert api(owner).put(path, {"grants": grants}, format="json").status_code == 200
+    data = {"collection": str(collection.uid), "file": SimpleUploadedFile("visitors.md", b"# New")}
+    assert api(reader).post("/api/v1/documents", data, format="multipart").status_code == 403
+
+
+def test_a_change_refused_in_one_part_changes_nothing(post, api, owner, collection, embedder):
+    made = post("visitors.md", POLICY).json()
+    client = api(owner)
+    other = client.post("/api/v1/collections", {"name": "Archive"}, format="json").json()["id"]
+    body = {"collection": other, "tags": [str(n) for n in range(60)]}
+    assert client.patch(f"/api/v1/documents/{made['id']}", body, format="json").status_code == 400
+    assert client.get(f"/api/v1/documents/{made['id']}").json()["collection"] == str(collection.uid)
+
+
 def test_a_move_needs_rights_on_both_sides(post, api, owner, collection, embedder):
     made = post("visitors.md", POLICY).json()
     run_jobs(embedder)
