@@ -102,14 +102,15 @@ def document_upload(request: PageRequest) -> HttpResponse:
 def document(request: PageRequest, uid: str) -> HttpResponse:
     found = selectors.get_document(request.principal, uid)
     rights = _rights(request)
+    may_manage = found.scope_id in rights["manageable"]
     context = {
         "document": found,
         "page": Paginator(selectors.chunks_of(found), CHUNKS).get_page(request.GET.get("page")),
         "versions": selectors.versions_of(found),
-        "grants": sharing_rows(request.principal, grants_of(found.scope)),
+        "grants": sharing_rows(request.principal, grants_of(found.scope)) if may_manage else (),
         "follows_collection": found.scope_id == found.collection.scope_id,
         "may_edit": found.scope_id in rights["contributable"],
-        "may_manage": found.scope_id in rights["manageable"],
+        "may_manage": may_manage,
         "was_polling": bool(request.htmx),
     }
     return render(request, "ingestion/document.html", {**context, **rights})
