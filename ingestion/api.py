@@ -224,7 +224,9 @@ class DocumentPage(APIView):
     def get(self, request: Request, uid: str, page: int) -> HttpResponse:
         document = selectors.get_document(principal_on(request), uid)
         number = request.query_params.get("version", "")
-        version = selectors.get_version(document, int(number) if number.isdecimal() else None)
+        version = selectors.get_published_version(
+            document, int(number) if number.isdecimal() and len(number) < 10 else None
+        )
         return files.page_image(version, page)
 
 

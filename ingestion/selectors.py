@@ -20,6 +20,7 @@ from ingestion.models import (
     VersionState,
 )
 from kb_platform.errors import NotFound
+from kb_platform.json_values import is_storable
 
 DOCUMENT_STATES = ("processing", "live", "partly_live", "rejected", "quarantined", "archived")
 
@@ -98,7 +99,9 @@ def filter_documents(
     tags: Sequence[str] = (),
     doc_type: str = "",
 ) -> QuerySet[Document]:
-    """Narrow a list. An unknown collection or state matches nothing."""
+    """Narrow a list. An unknown collection or state matches nothing, nor does a text that no column can hold."""
+    if not all(map(is_storable, (state, doc_type, *tags))):
+        return documents.none()
     if collection:
         documents = documents.filter(collection__uid=parse_uid(collection))
     if state:
@@ -124,6 +127,14 @@ def get_version(document: Document, number: int | None = None) -> DocumentVersio
     if found is None:
         raise NotFound()
     return found
+
+
+def get_published_version(document: Document, number: int | None = None) -> DocumentVersion:
+    """As `get_version`, but a version that has never been in force is NotFound: readers see none of it."""
+    version = get_version(document, number)
+    if version.published_at is None and version.state not in IN_FORCE:
+        raise NotFound()
+    return version
 
 
 def chunks_of(document: Document) -> QuerySet[Chunk]:

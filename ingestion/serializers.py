@@ -11,6 +11,7 @@ from accounts.serializers import render_grants
 from ingestion.models import Chunk, Collection, Document, DocumentVersion, IngestJob
 from ingestion.reasons import reason_text
 from ingestion.values import Attributes
+from kb_platform.json_values import is_usable
 
 
 class JsonText(serializers.JSONField):
@@ -20,10 +21,12 @@ class JsonText(serializers.JSONField):
         if isinstance(data, str):
             try:
                 data = json.loads(data or "{}")
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise serializers.ValidationError(_("Must be valid JSON.")) from None
         if not isinstance(data, dict):
             raise serializers.ValidationError(_("Must be an object of names and values."))
+        if not is_usable(data, storable_texts=True):
+            raise serializers.ValidationError(_("Must be valid JSON."))
         return data
 
 
@@ -35,7 +38,7 @@ class Tags(serializers.ListField):
     def to_internal_value(self, data: Any) -> list[str]:
         if isinstance(data, str):
             data = [data]
-        if len(data) == 1 and isinstance(data[0], str):
+        if isinstance(data, list) and len(data) == 1 and isinstance(data[0], str):
             data = [part.strip() for part in data[0].split(",") if part.strip()]
         return super().to_internal_value(data)  # type: ignore[no-any-return]
 

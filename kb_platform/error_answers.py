@@ -37,7 +37,10 @@ def _as_json(error: KnowledgeBaseError) -> HttpResponse:
 def _to_sign_in(request: HttpRequest) -> HttpResponse:
     """Back to the page afterwards, if it can be opened by a plain GET; for a fragment, to the page it belongs to."""
     if request.headers.get("HX-Request"):  # a fragment must not be replaced by the sign-in page
-        page = urlsplit(request.headers.get("HX-Current-URL", "/"))
+        try:
+            page = urlsplit(request.headers.get("HX-Current-URL", "/"))
+        except ValueError:
+            page = urlsplit("/")
         back = page.path + (f"?{page.query}" if page.query else "")
         return HttpResponse(status=204, headers={"HX-Redirect": redirect_to_login(back)["Location"]})
     return redirect_to_login(request.get_full_path() if request.method == "GET" else "/")

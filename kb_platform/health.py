@@ -14,8 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from redis.exceptions import RedisError
 
+from kb_platform.api import as_knowledge_base_error
 from kb_platform.error_answers import error_answer
-from kb_platform.errors import KnowledgeBaseError, NotAllowed, NotFound
+from kb_platform.errors import InvalidInput, KnowledgeBaseError, NotAllowed, NotFound
 from kb_platform.outages import as_outage
 from kb_platform.policies import Access, policy
 
@@ -96,6 +97,11 @@ def _next_page(request: HttpRequest) -> str:
     target = request.POST.get("next", "")
     own = url_has_allowed_host_and_scheme(target, {request.get_host()}, request.is_secure())
     return target if own else "/"
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """A host, a form or a size that Django refuses to read."""
+    return error_answer(request, as_knowledge_base_error(exception) or InvalidInput())
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Gives each request its trace id, holds it against its route's policy, and answers expected errors of plain views."""
+"""Gives each request its trace id, reads it as plain text, holds it against its route's policy, and answers expected errors of plain views."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +27,20 @@ class TraceIdMiddleware:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         known = error if isinstance(error, KnowledgeBaseError) else as_outage(error)
         return error_answer(request, known) if known else None
+
+
+class PlainTextMiddleware:
+    """Reads every form as UTF-8 whatever charset it claims, and drops cookies with NUL, which no table can look up."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.encoding is not None:
+            request.encoding = "utf-8"
+        if any("\x00" in value for value in request.COOKIES.values()):
+            request.COOKIES = {name: value for name, value in request.COOKIES.items() if "\x00" not in value}
+        return self.get_response(request)
 
 
 class PolicyMiddleware:

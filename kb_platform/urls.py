@@ -1,10 +1,15 @@
 """All routes. Apps are wired here by dotted name."""
 
+from csp.decorators import csp_update
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from kb_platform import health
 from kb_platform.policies import Access, policy
+
+api_docs = csp_update({"img-src": "data:"})(  # its style sheet draws its icons so
+    SpectacularSwaggerView.as_view(url_name="schema")
+)
 
 urlpatterns = [
     path("healthz", health.alive, name="healthz"),
@@ -15,7 +20,7 @@ urlpatterns = [
     path("api/schema", policy(Access.SIGNED_IN, scope="search")(SpectacularAPIView.as_view()), name="schema"),
     path(
         "api/docs",
-        policy(Access.SIGNED_IN)(SpectacularSwaggerView.as_view(url_name="schema")),
+        policy(Access.SIGNED_IN)(api_docs),
         name="api_docs",
     ),
     path("api/v1/", include("accounts.api_urls")),
@@ -26,6 +31,7 @@ urlpatterns = [
     path("", include("retrieval.urls")),
 ]
 
+handler400 = "kb_platform.health.bad_request"
 handler404 = "kb_platform.health.page_not_found"
 handler500 = "kb_platform.health.server_error"
 handler403 = "kb_platform.health.forbidden"

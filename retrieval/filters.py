@@ -6,6 +6,7 @@ A list means "any of these". An unknown condition is refused, never ignored.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import isfinite
 from typing import Any
 
 from django.utils import timezone
@@ -61,7 +62,7 @@ def parse_filters(
     for name, value in _flat(conditions or {}).items():
         try:
             if name.startswith(METADATA_PREFIX):
-                metadata.append((name.removeprefix(METADATA_PREFIX), _scalars(value)))
+                metadata.append((_storable(name.removeprefix(METADATA_PREFIX)), _scalars(value)))
             else:
                 parsed[name] = _reader(name)(value)
         except ValueError as error:
@@ -112,6 +113,7 @@ def _scalars(value: Any) -> tuple[Any, ...]:
         not values
         or len(values) > MAX_VALUES
         or not all(isinstance(item, str | int | float) for item in values)
+        or any(isinstance(item, float) and not isfinite(item) for item in values)
     ):
         raise ValueError(_("Give a text, a number, true or false, or a list of them."))
     return tuple(_storable(item) if isinstance(item, str) else item for item in values)

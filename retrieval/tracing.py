@@ -92,7 +92,7 @@ class ShownTrace:
 
 def visible_trace(principal: Principal, trace_id: str) -> ShownTrace:
     """One's own trace, or anyone's for an administrator. Raises NotFound for all others."""
-    traces = SearchTrace.objects.filter(trace_id=trace_id)
+    traces = SearchTrace.objects.filter(trace_id=trace_id.replace("\x00", ""))
     if not principal.is_administrator:
         traces = traces.filter(user_id=principal.user_id)
     trace = traces.select_related("user").first()

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from accounts.values import Principal
 from ingestion import selectors
 from ingestion.files import PDF
-from ingestion.models import IN_FORCE, Document, DocumentVersion, Element
+from ingestion.models import Document, DocumentVersion, Element
 from ingestion.parsing.elements import Kind
 from kb_platform.errors import NotFound
 from retrieval.chat.selectors import get_message, visible_message
@@ -98,9 +98,7 @@ class Viewed:
 def view_document(principal: Principal, uid: str, place: Place) -> Viewed:
     """What to show of the document. Raises NotFound for what is hidden, missing, or was never in force."""
     document = selectors.get_document(principal, uid)
-    version = selectors.get_version(document, place.version)
-    if version.published_at is None and version.state not in IN_FORCE:
-        raise NotFound()
+    version = selectors.get_published_version(document, place.version)
     elements = selectors.elements_of(version)
     passage = _passage(elements, place)
     is_paged = version.media_type == PDF and bool(version.page_count)

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from django.conf import settings
 from django.contrib.auth import login, logout
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import NoReverseMatch
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -25,13 +25,13 @@ from kb_platform.policies import Access, policy
 def sign_in(request: HttpRequest) -> HttpResponse:
     target = _own_page(request, request.GET.get("next") or request.POST.get("next") or "")
     if request.user.is_authenticated and request.method != "POST":
-        return redirect(target)
+        return HttpResponseRedirect(target)
     form = SignInForm(request.POST or None)
     status, wait_s = 200, 0
     if form.is_valid():
         try:
             login(request, check_password(request, **form.cleaned_data))
-            return redirect(target)
+            return HttpResponseRedirect(target)
         except TooManyAttempts as error:
             show(form, error)
             status, wait_s = 429, error.retry_after

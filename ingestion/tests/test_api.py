@@ -6,7 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.values import TokenScope
-from ingestion.models import Document, VersionState
+from ingestion.models import Document, DocumentVersion, VersionState
 from ingestion.tests.conftest import run_jobs
 
 POLICY = b"# Visitors\n\nVisitors sign in at gate 4 with form VK-77B.\n"
@@ -207,6 +207,10 @@ def test_a_waiting_job_can_be_cancelled_and_tried_again(post, api, owner, embedd
         ({"tags": ",".join(map(str, range(60)))}, "tags"),
         ({"metadata": "[1]"}, "metadata"),
         ({"metadata": "{"}, "metadata"),
+        ({"metadata": "[" * 100_000}, "metadata"),
+        ({"metadata": '{"a": NaN}'}, "metadata"),
+        ({"metadata": '{"a": "\\u0000"}'}, "metadata"),
+        ({"metadata": '{"a": ["\\ud800"]}'}, "metadata"),
         ({"title": "x" * 501}, "title"),
         ({"source_uri": "x" * 2001}, "source_uri"),
         ({"modified_at": "yesterday"}, "modified_at"),
@@ -217,6 +221,26 @@ def test_bad_fields_are_named_and_nothing_is_stored(post, fields, named):
     assert answer.status_code == 400
     assert named in answer.json()["error"]["fields"]
     assert not Document.objects.exists()
+
+
+@pytest.mark.parametrize("tags", [5, True, {"a": 1}, {}, [[]], "\x00"])
+def test_tags_of_another_shape_are_refused(post, api, owner, tags):
+    made = post("visitors.md", POLICY).json()
+    answer = api(owner).patch(f"/api/v1/documents/{made['id']}", {"tags": tags}, format="json")
+    assert answer.status_code == 400
+    assert any(name.startswith("tags") for name in answer.json()["error"]["fields"])
+
+
+@pytest.mark.parametrize("query", ["tag=%00", "doc_type=%00", "state=%00", "q=a%00b"])
+def test_a_filter_that_no_document_can_have_matches_none(post, api, owner, query):
+    post("visitors.md", POLICY)
+    assert api(owner).get(f"/api/v1/documents?{query}").json()["count"] == 0
+
+
+def test_a_version_number_of_any_length_is_only_a_number(post, api, owner):
+    made = post("visitors.md", POLICY).json()
+    path = f"/api/v1/documents/{made['id']}/pages/1.webp"
+    assert api(owner).get(f"{path}?version={'9' * 5000}").status_code == 404
 
 
 def test_a_very_long_or_hostile_file_name_is_kept_readable(post, api, owner, embedder):
@@ -252,6 +276,17 @@ def test_pages_of_a_pdf_are_images_and_stop_where_it_ends(post, api, owner, embe
     assert page.content[:4] == b"RIFF"
     assert page["Cache-Control"].startswith("private")
     assert client.get(f"/api/v1/documents/{made['id']}/pages/2.webp").status_code == 404
+
+
+def test_no_page_is_drawn_of_a_version_that_was_never_in_force(post, api, owner, embedder):
+    import pymupdf
+
+    pdf = pymupdf.open()
+    pdf.new_page().insert_text((72, 72), "The valve V-77 is red.")
+    made = post("valve.pdf", pdf.tobytes()).json()
+    DocumentVersion.objects.update(media_type="application/pdf", state=VersionState.EMBEDDING)
+    path = f"/api/v1/documents/{made['id']}/pages/1.webp"
+    assert [api(owner).get(path + tail).status_code for tail in ("", "?version=1")] == [404, 404]
 
 
 def test_a_search_token_reads_but_does_not_write(post, api, owner):

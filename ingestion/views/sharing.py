@@ -140,7 +140,7 @@ def wished_grants(form: QueryDict) -> list[GrantRequest]:
         for subject, level, end in rows
         if level != REMOVE and (holder := _holder(subject))
     }
-    if typed := form.get("add", "").strip():
+    if typed := form.get("add", "").replace("\x00", "").strip():
         holder = _named(typed)
         wanted[holder] = _request(holder, form.get("add_permission", ""), form.get("add_expires", ""))
     return list(wanted.values())
@@ -161,7 +161,7 @@ def _end_of(day: date) -> datetime:
 
 def _holder(subject: str) -> Holder:
     kind, _colon, key = subject.partition(":")
-    if kind not in set(HolderKind) or not key.isdecimal():
+    if kind not in set(HolderKind) or not key.isdecimal() or len(key) > 18:
         raise InvalidInput(_("There is no such person or group."))
     return Holder(kind=HolderKind(kind), id=int(key))
 

@@ -26,6 +26,8 @@ def test_no_condition_is_falsy():
         {"metadata": "x"},
         {"metadata.a": {"b": 1}},
         {"metadata.a": []},
+        {"metadata.a": float("inf")},
+        {"metadata.a": [float("nan")]},
     ],
 )
 def test_what_cannot_be_used_is_refused_by_name(conditions):

@@ -190,3 +190,11 @@ def test_an_htmx_request_of_an_ended_session_leads_the_whole_page_to_sign_in(db)
     response = Client(headers={"HX-Request": "true"}).get("/account")
     assert response.status_code == 204
     assert response["HX-Redirect"].startswith("/login?next=")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "place"),
+    [("x", "x"), ("/search?q=a", "/search?q=a"), ("//evil.example", "/"), ("javascript:alert(1)", "/")],
+)
+def test_after_signing_in_one_stays_on_this_site(browser, reader, wanted, place):
+    assert browser(reader).get("/login", {"next": wanted})["Location"] == place

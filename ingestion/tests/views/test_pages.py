@@ -3,7 +3,7 @@ import re
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from accounts.permissions.grants import replace_grants
+from accounts.permissions.grants import grants_of, replace_grants
 from accounts.principals import principal_of
 from accounts.values import GrantRequest, Holder, Permission
 from ingestion import services
@@ -68,6 +68,14 @@ def test_outsider_gets_the_page_of_a_missing_thing(browser, outsider, collection
     for path in [f"/manage/documents/{document.uid}{page}" for page in OBJECT_PAGES]:
         assert client.get(path).status_code == 404
     assert client.get(f"/manage/collections/{collection.uid}/sharing").status_code == 404
+
+
+def test_who_else_may_see_a_document_is_told_to_those_who_manage_it(browser, owner, reader, document):
+    path = f"/manage/documents/{document.uid}"
+    assert "Reader" in browser(owner).get(path).content.decode()
+    page = browser(reader).get(path).content.decode()
+    assert "Owner" not in page.partition("access-h")[2]
+    assert "As its collection." in page
 
 
 def test_making_a_collection_leads_to_its_sharing(browser, owner):
@@ -177,3 +185,19 @@ def test_pages_come_in_the_language_of_the_profile(browser, owner, collection):
     response = client.post("/language", {"language": "zh-hans", "next": "/manage/collections"})
     assert response.url == "/manage/collections"
     assert '<html lang="zh-Hans"' in client.get("/manage/collections").content.decode()
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"add": "a\x00b"},
+        {"subject": "user:" + "9" * 5000, "permission": "view", "expires": ""},
+        {"subject": "user:" + "9" * 18, "permission": "view", "expires": ""},
+    ],
+)
+def test_a_holder_that_nobody_can_be_changes_nothing(browser, owner, collection, typed):
+    path = f"/manage/collections/{collection.uid}/sharing"
+    before = grants_of(collection.scope)
+    response = browser(owner).post(path, {"add_permission": "view", **typed})
+    assert response.status_code == 400
+    assert grants_of(collection.scope) == before
