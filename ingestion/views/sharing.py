@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
@@ -149,14 +149,15 @@ def wished_grants(form: QueryDict) -> list[GrantRequest]:
 def _request(holder: Holder, level: str, end: str) -> GrantRequest:
     try:
         permission, day = Permission(level), parse_date(end) if end else None
-    except ValueError as error:
+        expires_at = _end_of(day) if day else None
+    except (ValueError, OverflowError) as error:
         raise InvalidInput(_("Choose a level from the list and a date from the calendar.")) from error
-    return GrantRequest(holder=holder, permission=permission, expires_at=_end_of(day) if day else None)
+    return GrantRequest(holder=holder, permission=permission, expires_at=expires_at)
 
 
 def _end_of(day: date) -> datetime:
-    """Access until a day includes that day, on the site's clock."""
-    return timezone.make_aware(datetime.combine(day, time(23, 59, 59)))
+    """Access until a day includes that day, on the site's clock. Raises OverflowError at the end of the calendar."""
+    return timezone.make_aware(datetime.combine(day, time(23, 59, 59))).astimezone(UTC)
 
 
 def _holder(subject: str) -> Holder:

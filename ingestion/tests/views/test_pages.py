@@ -2,6 +2,7 @@ import re
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
 
 from accounts.permissions.grants import grants_of, replace_grants
 from accounts.principals import principal_of
@@ -163,6 +164,13 @@ def test_sharing_with_nobody_known_says_so_and_keeps_what_was_typed(browser, own
     response = browser(owner).post(path, {"add": "nobody@x.org", "add_permission": "view"})
     assert response.status_code == 400
     assert "Nobody is called “nobody@x.org”" in response.content.decode()
+
+
+def test_the_last_day_of_the_calendar_is_no_end(browser, owner, reader, collection):
+    body = {"add": reader.email, "add_permission": "view", "add_expires": "9999-12-31"}
+    with timezone.override("America/New_York"):
+        response = browser(owner).post(f"/manage/collections/{collection.uid}/sharing", body)
+    assert response.status_code == 400
 
 
 def test_deleting_a_document_needs_its_name(browser, owner, document):
