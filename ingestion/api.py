@@ -214,8 +214,9 @@ class DocumentChunks(APIView):
 class DocumentFile(APIView):
     @extend_schema(responses={(200, "application/octet-stream"): bytes})
     def get(self, request: Request, uid: str) -> FileResponse:
-        document = selectors.get_document(principal_on(request), uid)
-        return files.attachment(selectors.get_version(document))
+        principal = principal_on(request)
+        document = selectors.get_document(principal, uid)
+        return files.attachment(selectors.get_original_version(principal, document))
 
 
 @policy(Access.OBJECT, scope=READERS)

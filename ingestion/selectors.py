@@ -137,6 +137,15 @@ def get_published_version(document: Document, number: int | None = None) -> Docu
     return version
 
 
+def get_original_version(principal: Principal, document: Document) -> DocumentVersion:
+    """Whose file may be downloaded: the version in force; before there is one, the newest for those who contribute."""
+    if document.active_version:
+        return document.active_version
+    if document.scope_id not in visible_scopes(principal, at_least=Permission.CONTRIBUTE):
+        raise NotFound()
+    return get_version(document)
+
+
 def chunks_of(document: Document) -> QuerySet[Chunk]:
     """The chunks readers can find, in reading order."""
     return Chunk.objects.filter(document=document, version=document.active_version_id).order_by("order")

@@ -263,6 +263,15 @@ def test_the_original_comes_back_as_an_attachment_byte_for_byte(post, api, owner
     assert answer["X-Content-Type-Options"] == "nosniff"
 
 
+def test_a_reader_downloads_only_what_has_been_in_force(post, api, owner, reader, collection, embedder):
+    made = post("empty.docx", b"").json()
+    run_jobs(embedder)
+    share(api, owner, collection, reader)
+    path = f"/api/v1/documents/{made['id']}/file"
+    assert api(owner).get(path).status_code == 200
+    assert api(reader).get(path).status_code == 404
+
+
 def test_pages_of_a_pdf_are_images_and_stop_where_it_ends(post, api, owner, embedder):
     import pymupdf
 

@@ -289,6 +289,7 @@ LOGGING = {
         "celery": {"level": "WARNING"},  # not a line for every periodic task
         "psycopg.pool": {"level": "ERROR"},  # nor for every attempt while the database is down
         "django.request": {"level": "ERROR"},  # nor for every 404; bugs are errors
+        "django.security.DisallowedHost": {"level": "CRITICAL"},  # nor a traceback for every scanner
     },
     "root": {"handlers": ["stderr"], "level": environment.text("KB_LOG_LEVEL", "INFO")},
 }
