@@ -2,9 +2,10 @@
 
 from typing import Any, TypeVar
 
-from django.utils.translation import gettext as _
+from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
@@ -12,8 +13,8 @@ from rest_framework.views import APIView
 
 from accounts.values import Principal
 from kb_platform.api import Pages
-from kb_platform.errors import InvalidInput
 from kb_platform.policies import Access, policy
+from retrieval import answer_stream
 from retrieval.chat.selectors import conversations_for, get_conversation, get_message, messages_of
 from retrieval.chat.service import answer, delete_conversation, give_feedback
 from retrieval.pipeline import search
@@ -33,6 +34,13 @@ from retrieval.tracing import visible_trace
 def _principal(request: Request) -> Principal:
     principal: Principal = request._request.principal  # type: ignore[attr-defined]
     return principal
+
+
+class AnyAccept(DefaultContentNegotiation):
+    """Errors are JSON whatever the client accepts: a stream is asked for in the body, or by the address."""
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> tuple[Any, str]:
+        return renderers[0], renderers[0].media_type
 
 
 Input = TypeVar("Input", bound=Serializer[Any])
@@ -55,19 +63,54 @@ class SearchView(APIView):
 
 @policy(Access.SIGNED_IN, scope="ask")
 class ChatView(APIView):
-    @extend_schema(request=ChatInput, responses=OpenApiTypes.OBJECT)
-    def post(self, request: Request) -> Response:
-        """An answer with numbered sources, or a refusal when the documents open to you hold none."""
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(
+        request=ChatInput,
+        responses={
+            (200, "application/json"): OpenApiTypes.OBJECT,
+            (200, answer_stream.CONTENT_TYPE): str,
+        },
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        """An answer with numbered sources, or a refusal when the documents open to you hold none.
+
+        With `stream` the answer comes as server-sent events: `stage`, `delta`, `block`, `cites`, and `done` with what
+        a plain answer holds, or `error`. The header X-Message names the message, for taking the stream up again.
+        """
         body = _checked(ChatInput(data=request.data))
+        asked: dict[str, Any] = {
+            "question": body.validated_data["question"],
+            "principal": _principal(request),
+            "conversation": body.validated_data.get("conversation"),
+            "filters": body.conditions(),
+        }
         if body.validated_data["stream"]:
-            raise InvalidInput(fields={"stream": _("Streaming is not offered yet. Ask with stream=false.")})
-        message = answer(
-            body.validated_data["question"],
-            principal=_principal(request),
-            conversation=body.validated_data.get("conversation"),
-            filters=body.conditions(),
-        )
-        return Response(answer_json(message))
+            return answer_stream.ask_and_follow(**asked)
+        return Response(answer_json(answer(**asked)))
+
+
+@policy(Access.OBJECT, scope="ask")
+class MessageStreamView(APIView):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(
+        parameters=[OpenApiParameter("after", int, description="The number of the last event you have")],
+        responses={(200, answer_stream.CONTENT_TYPE): str},
+    )
+    def get(self, request: Request, uid: str) -> HttpResponseBase:
+        """The events of an answer to your own question, behind `after` or the header Last-Event-ID."""
+        after = request.query_params.get("after") or request.headers.get("Last-Event-ID") or "0"
+        return answer_stream.resume(uid, principal=_principal(request), after=after)
+
+
+@policy(Access.OBJECT, scope="ask")
+class MessageStopView(APIView):
+    @extend_schema(request=None, responses={202: None})
+    def post(self, request: Request, uid: str) -> Response:
+        """End the answer to your own question; its stream ends with an error `stopped`."""
+        answer_stream.stop(uid, principal=_principal(request))
+        return Response(status=202)
 
 
 @policy(Access.OBJECT, scope="ask")

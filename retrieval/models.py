@@ -43,12 +43,19 @@ class Conversation(models.Model):
 
 
 class Message(models.Model):
-    """One question with its answer."""
+    """One question with its answer. Only a complete one has an answer and citations."""
+
+    class State(models.TextChoices):
+        ANSWERING = "answering", _("Being answered")
+        COMPLETE = "complete", _("Answered")
+        STOPPED = "stopped", _("Stopped")
+        FAILED = "failed", _("Not answered")
 
     uid = models.UUIDField(default=new_uid, unique=True, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="messages")
     question = models.TextField()
     answer = models.TextField(blank=True, help_text="Plain text with markers like [1]")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.COMPLETE)
     refused = models.BooleanField(default=False)
     grounded = models.BooleanField(default=False)
     degraded: Any = models.JSONField(default=list)

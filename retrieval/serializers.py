@@ -59,7 +59,7 @@ class SearchInput(_Conditions):
 class ChatInput(_Conditions):
     question = QuestionField()
     conversation = serializers.CharField(required=False, allow_null=True, allow_blank=True)
-    stream = serializers.BooleanField(default=False)
+    stream = serializers.BooleanField(default=False, help_text="Answer with server-sent events.")
 
 
 class FeedbackInput(serializers.Serializer[Any]):
@@ -147,6 +147,7 @@ def message_json(message: ShownMessage) -> dict[str, Any]:
             for name, value in answer_json(message).items()
             if name not in ("message", "conversation")
         },
+        "state": message.progress.value,
         "withdrawn": message.withdrawn,
         "vote": message.vote or None,
         "created_at": message.created_at.isoformat(),

@@ -22,6 +22,7 @@ _MARKERS = re.compile(
     r"(?P<before>[^\s\u3400-\u9fff]{0,24}|[\u3400-\u9fff][。，；：！？”」』）]*)\s*(?P<markers>(?:\[\d{1,3}\]\s*)+)"
 )
 _MARKER = re.compile(r"\[(\d{1,3})\]")
+_SENTENCE = re.compile(r".+?(?:(?:\s*\[\d{1,3}\])+\s*|\Z)", re.DOTALL)
 _BULLET = re.compile(r"^\s*(?:[-•*]|\d{1,3}[.)、])\s+")
 
 
@@ -77,13 +78,27 @@ def citation_url(message_uid: str, citation: ShownCitation) -> str:
 
 def answer_blocks(message: ShownMessage) -> Iterable[AnswerBlock]:
     """The answer's text by paragraphs and lists. Markers without a source are dropped."""
-    for part in re.split(r"\n\s*\n", message.answer.strip()):
-        lines = [line for line in part.split("\n") if line.strip()]
-        is_list = len(lines) > 1 and all(_BULLET.match(line) for line in lines)
-        if is_list:
-            lines = [_BULLET.sub("", line, count=1) for line in lines]
-        if lines:
-            yield AnswerBlock(is_list=is_list, lines=tuple(_with_chips(line, message) for line in lines))
+    for part in paragraphs(message.answer):
+        if part.strip():
+            yield block_of(part, message)
+
+
+def paragraphs(answer: str) -> list[str]:
+    """The answer cut before each paragraph; joined, they are the answer."""
+    return re.split(r"(?<!\n)(?=\n[^\S\n]*\n)", answer)
+
+
+def sentences(part: str) -> list[str]:
+    """A paragraph cut behind the markers of each sentence; joined, they are the paragraph."""
+    return _SENTENCE.findall(part)
+
+
+def block_of(part: str, message: ShownMessage) -> AnswerBlock:
+    lines = [line for line in part.split("\n") if line.strip()]
+    is_list = len(lines) > 1 and all(_BULLET.match(line) for line in lines)
+    if is_list:
+        lines = [_BULLET.sub("", line, count=1) for line in lines]
+    return AnswerBlock(is_list=is_list, lines=tuple(_with_chips(line, message) for line in lines))
 
 
 def _with_chips(line: str, message: ShownMessage) -> SafeString:

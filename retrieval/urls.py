@@ -8,6 +8,7 @@ urlpatterns = [
     path("", ask.ask, name="ask"),
     path("c/<str:uid>", ask.conversation, name="conversation"),
     path("c/<str:uid>/delete", ask.conversation_delete, name="conversation_delete"),
+    path("m/<str:uid>", ask.message, name="message"),
     path("m/<str:uid>/feedback", ask.message_feedback, name="message_feedback"),
     path("search", search.search_page, name="search"),
     path("d/<str:uid>", source.source, name="source"),

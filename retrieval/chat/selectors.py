@@ -3,13 +3,15 @@
 from collections.abc import Iterable
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Prefetch, QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
 from kb_platform.errors import NotFound
-from retrieval.chat.values import ShownCitation, ShownMessage
+from retrieval.chat.values import Progress, ShownCitation, ShownMessage
 from retrieval.models import Citation, Conversation, Feedback, Message
 
 
@@ -74,7 +76,17 @@ def _shown(message: Message, scopes: frozenset[int]) -> ShownMessage:
         trace_id=message.trace_id,
         created_at=message.created_at,
         vote=next((feedback.vote for feedback in message.feedback.all()), ""),
+        progress=_progress(message),
     )
+
+
+def _progress(message: Message) -> Progress:
+    """An answer that is older than any may become has lost its producer."""
+    if message.state == Message.State.COMPLETE:
+        return Progress.COMPLETE
+    age_s = (timezone.now() - message.created_at).total_seconds()
+    is_answering = message.state == Message.State.ANSWERING and age_s <= settings.ANSWER_DEADLINE_S
+    return Progress.ANSWERING if is_answering else Progress.INTERRUPTED
 
 
 def _shown_citations(citations: Iterable[Citation]) -> Iterable[ShownCitation]:

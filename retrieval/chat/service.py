@@ -5,7 +5,7 @@ The refusal has the same words whether nothing exists or nothing is open to the 
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from django.db import transaction
 from django.db.models import Q
@@ -16,7 +16,7 @@ from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
 from ingestion.embedding.registry import get_embedder
 from ingestion.models import Document, Element
-from kb_platform.errors import InvalidInput
+from kb_platform.errors import Conflict, InvalidInput
 from retrieval.chat.selectors import get_conversation, get_message, visible_message
 from retrieval.chat.values import ShownMessage
 from retrieval.filters import Filters
@@ -43,16 +43,72 @@ def answer(
 
     Raises InvalidInput for a question that cannot be used, NotFound for a conversation that is not one's own.
     """
+    request, current = _checked(question, principal=principal, conversation=conversation, filters=filters)
+    found = search(request, principal=principal)
+    extracted = _extract(request.text, found)
+    with transaction.atomic():
+        message = _open_message(request.text, principal=principal, conversation=current)
+        _complete(message, found, extracted, principal=principal)
+    return visible_message(principal, get_message(principal, str(message.uid)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A stored question whose answer is still to come."""
+
+    message_uid: str
+    conversation_uid: str
+    request: SearchRequest
+    principal: Principal
+
+
+@transaction.atomic
+def ask(
+    question: str,
+    *,
+    principal: Principal,
+    conversation: str | None = None,
+    filters: Filters | None = None,
+) -> Asked:
+    """Store a question that `find` and `finish` answer. Raises as `answer` does."""
+    request, current = _checked(question, principal=principal, conversation=conversation, filters=filters)
+    message = _open_message(request.text, principal=principal, conversation=current)
+    return Asked(
+        message_uid=str(message.uid),
+        conversation_uid=str(message.conversation.uid),
+        request=request,
+        principal=principal,
+    )
+
+
+def find(asked: Asked) -> SearchResult:
+    return search(asked.request, principal=asked.principal)
+
+
+def finish(asked: Asked, found: SearchResult) -> ShownMessage:
+    """Answer from what was found, and store it. Raises Conflict if the answer was stopped or deleted meanwhile."""
+    extracted = _extract(asked.request.text, found)
+    with transaction.atomic():
+        waiting = Message.objects.filter(uid=asked.message_uid, state=Message.State.ANSWERING)
+        message = waiting.select_for_update().first()
+        if message is None:
+            raise Conflict(_("This answer was stopped."), code="stopped")
+        _complete(message, found, extracted, principal=asked.principal)
+    return visible_message(asked.principal, get_message(asked.principal, asked.message_uid))
+
+
+def give_up(asked: Asked, *, is_stopped: bool) -> None:
+    """Mark an answer that will not come. One that is complete stays so."""
+    state = Message.State.STOPPED if is_stopped else Message.State.FAILED
+    Message.objects.filter(uid=asked.message_uid, state=Message.State.ANSWERING).update(state=state)
+
+
+def _checked(
+    question: str, *, principal: Principal, conversation: str | None, filters: Filters | None
+) -> tuple[SearchRequest, Conversation | None]:
     text = clean_question(question, field_name="question")
     current = get_conversation(principal, conversation) if conversation else None
-    request = SearchRequest(text=text, filters=filters or Filters(), top_k=PASSAGES)
-    found = search(request, principal=principal)
-    extracted = _extract(text, found) if found.evidence.level is not EvidenceLevel.NONE else None
-    with transaction.atomic():
-        if extracted and not _is_open(extracted, principal):
-            extracted = None
-        message = _store(text, found, extracted, principal=principal, conversation=current)
-    return visible_message(principal, get_message(principal, str(message.uid)))
+    return SearchRequest(text=text, filters=filters or Filters(), top_k=PASSAGES), current
 
 
 def give_feedback(
@@ -75,6 +131,8 @@ def delete_conversation(conversation: Conversation, *, principal: Principal) -> 
 
 
 def _extract(text: str, found: SearchResult) -> ExtractedAnswer | None:
+    if found.evidence.level is EvidenceLevel.NONE:
+        return None
     statements = _statements(found.passages)
     plain = Question(text=text, idf=found.idf)
     if found.query_vector is None:
@@ -114,30 +172,28 @@ def _is_open(extracted: ExtractedAnswer, principal: Principal) -> bool:
     return Document.objects.filter(pk__in=cited, scope_id__in=visible_scopes(principal)).count() == len(cited)
 
 
-def _store(
-    text: str,
-    found: SearchResult,
-    extracted: ExtractedAnswer | None,
-    *,
-    principal: Principal,
-    conversation: Conversation | None,
-) -> Message:
-    """Keep question and answer. Citations are bound to the version they were read from."""
+def _open_message(text: str, *, principal: Principal, conversation: Conversation | None) -> Message:
     if conversation is None:
         conversation = Conversation.objects.create(
             user_id=principal.user_id, title=shorten(" ".join(text.split()), TITLE_CHARACTERS)
         )
     else:
         conversation.save(update_fields=["updated_at"])
-    message = Message.objects.create(
-        conversation=conversation,
-        question=text,
-        answer=extracted.text if extracted else refusal(principal),
-        refused=extracted is None,
-        grounded=extracted is not None,
-        degraded=list(found.degraded),
-        trace_id=found.trace_id,
-    )
+    return Message.objects.create(conversation=conversation, question=text, state=Message.State.ANSWERING)
+
+
+def _complete(
+    message: Message, found: SearchResult, extracted: ExtractedAnswer | None, *, principal: Principal
+) -> None:
+    """Store the answer, or a refusal if a source has closed. Citations are bound to the version they were read from."""
+    if extracted and not _is_open(extracted, principal):
+        extracted = None
+    message.state = Message.State.COMPLETE
+    message.answer = extracted.text if extracted else refusal(principal)
+    message.refused, message.grounded = extracted is None, extracted is not None
+    message.degraded = list(found.degraded)
+    message.trace_id = found.trace_id
+    message.save()
     Citation.objects.bulk_create(
         Citation(
             message=message,
@@ -152,7 +208,6 @@ def _store(
         )
         for quotation in (extracted.quotations if extracted else ())
     )
-    return message
 
 
 def refusal(principal: Principal) -> str:

@@ -2,6 +2,15 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
+
+
+class Progress(StrEnum):
+    """How far an answer is. Without an answer are all but the complete ones."""
+
+    ANSWERING = "answering"
+    COMPLETE = "complete"
+    INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +30,10 @@ class ShownCitation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownMessage:
-    """A question with its answer. A withdrawn one cites something no longer open: neither answer nor sources are left."""
+    """A question with its answer. A withdrawn one cites something no longer open: neither answer nor sources are left.
+
+    One that is still being answered, or was interrupted, has neither yet.
+    """
 
     uid: str
     conversation_uid: str
@@ -35,3 +47,4 @@ class ShownMessage:
     trace_id: str
     created_at: datetime
     vote: str = ""
+    progress: Progress = Progress.COMPLETE

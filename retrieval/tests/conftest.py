@@ -24,6 +24,7 @@ from ingestion.models import (
     Section,
     VersionState,
 )
+from kb_platform.testing.asgi import AsgiSite, serve
 
 DIMENSION = 64
 
@@ -214,3 +215,10 @@ def reader(person) -> Principal:
 @pytest.fixture
 def outsider(person) -> Principal:
     return person("outsider")
+
+
+@pytest.fixture
+def site(transactional_db) -> Iterator[AsgiSite]:
+    """The site on a socket, in this process, for what the test client cannot do: streams."""
+    with serve() as running:
+        yield running

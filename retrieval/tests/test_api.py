@@ -117,12 +117,6 @@ def test_chat_answers_in_the_agreed_shape(handbook, api, reader):
     assert set(citation) == {"n", "document_id", "title", "version", "page", "heading_path", "quote", "url"}
 
 
-def test_streaming_is_refused_with_a_reason(handbook, api, reader):
-    status, body = api(reader).call("post", "chat", {"question": QUESTION, "stream": True})
-    assert status == 400
-    assert "stream" in body["error"]["fields"]
-
-
 def test_conversations_are_listed_read_and_deleted_by_their_owner_alone(handbook, api, reader, outsider):
     mine, theirs = api(reader), api(outsider)
     _status, asked = mine.call("post", "chat", {"question": QUESTION})

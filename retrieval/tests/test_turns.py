@@ -1,8 +1,10 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
+
 from retrieval.chat.values import ShownCitation, ShownMessage
-from retrieval.turns import answer_blocks
+from retrieval.turns import answer_blocks, paragraphs, sentences
 
 CITATION = ShownCitation(
     n=1, document_uid="u", title='A "title"', version_number=2, page=3, heading_path=(), quote="q",
@@ -42,3 +44,25 @@ def test_text_and_titles_are_escaped():
 def test_lists_and_paragraphs_are_told_apart():
     blocks = list(answer_blocks(replace(MESSAGE, answer="Steps:\n\n1. One [1]\n2. Two\n\nDone.")))
     assert [(block.is_list, len(block.lines)) for block in blocks] == [(False, 1), (True, 2), (False, 1)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "One. [1] Two. [1] [2]",
+        "Do this: [1]\n- first [1]\n- second [1]\n\nAnd then rest. [2]",
+        "没有足够的依据。",
+        "a\n \n\n b",
+        "",
+    ],
+)
+def test_an_answer_in_pieces_is_the_answer(answer):
+    assert "".join(paragraphs(answer)) == answer
+    assert "".join(piece for part in paragraphs(answer) for piece in sentences(part)) == answer
+
+
+def test_a_piece_ends_behind_the_markers_of_its_sentence():
+    assert sentences("It costs 3.50 euros. [1] [2] That is all. [1]") == [
+        "It costs 3.50 euros. [1] [2] ",
+        "That is all. [1]",
+    ]

@@ -1,30 +1,34 @@
-"""The ask page: one form, answers with numbered sources. Without scripts a question is a POST that redirects."""
+"""The ask page: one form, answers with numbered sources. Without scripts a question is a POST that redirects.
+
+The script posts the same form to the same address, accepts text/event-stream, and takes the finished turn from `message`.
+"""
 
 from typing import Any
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.requests import PageRequest
 from ingestion import selectors
 from kb_platform.errors import InvalidInput, KnowledgeBaseError
 from kb_platform.policies import Access, policy
-from retrieval.chat.selectors import get_conversation, get_message, messages_of
+from retrieval import answer_stream
+from retrieval.chat.selectors import get_conversation, get_message, messages_of, visible_message
 from retrieval.chat.service import answer, delete_conversation, give_feedback
 from retrieval.examples import example_questions
 from retrieval.filters import parse_filters
 from retrieval.turns import turns_of
 
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])
-PIECEMEAL = "X-Answer-Only"  # the script's request: it wants one turn, not a page
 
 
 @policy(Access.SIGNED_IN)
 @get_or_post
-def ask(request: PageRequest) -> HttpResponse:
+def ask(request: PageRequest) -> HttpResponseBase:
     """An empty page with a few questions to begin with; a POST asks in a new conversation."""
     if request.method == "POST":
         return _answered(request, conversation=None)
@@ -33,7 +37,7 @@ def ask(request: PageRequest) -> HttpResponse:
 
 @policy(Access.OBJECT)
 @get_or_post
-def conversation(request: PageRequest, uid: str) -> HttpResponse:
+def conversation(request: PageRequest, uid: str) -> HttpResponseBase:
     current = get_conversation(request.principal, uid)
     if request.method == "POST":
         return _answered(request, conversation=uid)
@@ -41,31 +45,33 @@ def conversation(request: PageRequest, uid: str) -> HttpResponse:
     return _page(request, conversation=current, turns=turns)
 
 
-def _answered(request: PageRequest, conversation: str | None) -> HttpResponse:
+def _answered(request: PageRequest, conversation: str | None) -> HttpResponseBase:
     collections = [uid for uid in request.POST.getlist("collection") if uid]
     try:
-        message = answer(
-            request.POST.get("question", ""),
-            principal=request.principal,
-            conversation=conversation,
-            filters=parse_filters({}, collections=collections or None),
-        )
+        asked: dict[str, Any] = {
+            "question": request.POST.get("question", ""),
+            "principal": request.principal,
+            "conversation": conversation,
+            "filters": parse_filters({}, collections=collections or None),
+        }
+        if _wants_stream(request):
+            return answer_stream.ask_and_follow(**asked)
+        answered = answer(**asked)
     except KnowledgeBaseError as error:
         return _refused(request, error, conversation)
-    address = reverse("conversation", args=[message.conversation_uid])
-    if PIECEMEAL not in request.headers:
-        return redirect(f"{address}#m-{message.uid}")
-    turn = turns_of(request.principal, [message])[0]
-    response = render(request, "retrieval/_turn.html", {"turn": turn, "answer_only": True})
-    response["X-Conversation"] = address
-    return response
+    address = reverse("conversation", args=[answered.conversation_uid])
+    return redirect(f"{address}#m-{answered.uid}")
+
+
+def _wants_stream(request: PageRequest) -> bool:
+    return request.headers.get("Accept", "").startswith(answer_stream.CONTENT_TYPE)
 
 
 def _refused(request: PageRequest, error: KnowledgeBaseError, conversation: str | None) -> HttpResponse:
     """The question is kept, and a sentence says what to do about it."""
     named = isinstance(error, InvalidInput) and error.fields
     problem = " ".join(str(reason) for reason in error.fields.values()) if named else str(error)
-    if PIECEMEAL in request.headers:
+    if _wants_stream(request):
         return render(request, "retrieval/_problem.html", {"problem": problem}, status=error.status)
     current = get_conversation(request.principal, conversation) if conversation else None
     turns = turns_of(request.principal, messages_of(request.principal, current)) if current else []
@@ -87,11 +93,19 @@ def _page(request: PageRequest, *, status: int = 200, **context: Any) -> HttpRes
 
 
 @policy(Access.OBJECT)
+@require_safe
+def message(request: PageRequest, uid: str) -> HttpResponse:
+    """One turn as it may be shown now, for the script: it stands where the streamed text stood."""
+    shown = visible_message(request.principal, get_message(request.principal, uid))
+    return render(request, "retrieval/_turn.html", {"turn": turns_of(request.principal, [shown])[0]})
+
+
+@policy(Access.OBJECT)
 @require_POST
 def message_feedback(request: PageRequest, uid: str) -> HttpResponse:
-    message = get_message(request.principal, uid)
-    give_feedback(message, principal=request.principal, vote=request.POST.get("vote", ""))
-    address = reverse("conversation", args=[message.conversation.uid])
+    rated = get_message(request.principal, uid)
+    give_feedback(rated, principal=request.principal, vote=request.POST.get("vote", ""))
+    address = reverse("conversation", args=[rated.conversation.uid])
     if request.htmx:
         context = {"uid": uid, "vote": request.POST.get("vote", "")}
         return render(request, "retrieval/_votes.html", context)

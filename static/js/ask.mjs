@@ -1,52 +1,135 @@
-// Asking without a page load: the question appears at once, the answer replaces the waiting line. Forms post without it.
-const box = document.querySelector('.msgs'), template = document.getElementById('turn'), live = document.getElementById('live');
-const composer = document.getElementById('composer'), field = composer.elements.question, send = composer.querySelector('[data-send]');
-const SLOW_MS = 8000, LIMIT_MS = 60000;
-let busy = false;
+// Asking without a page load: the question appears at once, the answer streams in below it. Forms post without it.
+import { answerEvents } from './answer_events.mjs';
 
-async function ask(question, action, form) {
-  busy = true;
-  send.disabled = true;
+const box = document.querySelector('.msgs'), template = document.getElementById('turn'), live = document.getElementById('live');
+const composer = document.getElementById('composer'), field = composer.elements.question;
+const send = composer.querySelector('[data-send]'), stopper = composer.querySelector('[data-stop]');
+const SLOW_MS = 8000, NEAR_END_PX = 120;
+let current = null;   // the answer that is coming in: { connection, message, isStopped }
+
+const said = id => document.getElementById(id).content.textContent;
+const isNearEnd = () => box.scrollHeight - box.scrollTop - box.clientHeight < NEAR_END_PX;
+const toEnd = () => { box.scrollTop = box.scrollHeight; };
+const tell = (turn, text) => { turn.querySelector('[data-stage]').textContent = live.textContent = text; };
+
+function begin() {
+  current = { connection: new AbortController(), message: '', isStopped: false };
+  send.hidden = true;
+  stopper.hidden = false;
+  return current;
+}
+
+function end() {
+  current = null;
+  send.hidden = false;
+  stopper.hidden = true;
+}
+
+function emptyTurn(question) {
   const turn = template.content.cloneNode(true).querySelector('.turn');
   turn.querySelector('.q').textContent = question;
+  return turn;
+}
+
+async function ask(question, action, form) {
+  const asking = begin(), turn = emptyTurn(question);
   box.querySelector('[data-empty]')?.remove();
   box.querySelectorAll(':scope > .note').forEach(note => note.remove());
   box.append(turn);
-  turn.scrollIntoView({ block: 'end' });
-  const stage = turn.querySelector('[data-stage]');
-  live.textContent = stage.textContent;
-  const slow = setTimeout(() => { turn.querySelector('[data-slow]').hidden = false; }, SLOW_MS);
+  toEnd();
+  live.textContent = turn.querySelector('[data-stage]').textContent;
   const body = new URLSearchParams(new FormData(form));
   body.set('question', question);
   if (!body.has('collection')) body.set('collection', composer.elements.collection.value);
+  const open = () => fetch(action, { method: 'POST', body, headers: { Accept: 'text/event-stream' }, signal: asking.connection.signal });
+  await show(turn, asking, () => ask(question, action, form), await first(turn, asking, question, open));
+}
+
+async function first(turn, asking, question, open) {   // the response to the question itself, or null when it is no stream
   try {
-    const response = await fetch(action, { method: 'POST', body, headers: { 'X-Answer-Only': '1' }, signal: AbortSignal.timeout(LIMIT_MS) });
-    if (response.redirected) { location.assign(response.url); return; }   // the session ended
+    const response = await open();
     const kind = response.headers.get('Content-Type') || '';
+    if (response.redirected) { location.assign(response.url); return null; }   // the session ended
+    if (kind.startsWith('text/event-stream')) {
+      asking.message = response.headers.get('X-Message');
+      settle(response.headers.get('X-Conversation'), question);
+      return response;
+    }
     if (!kind.startsWith('text/html') || response.status >= 500) throw new Error(String(response.status));
     const holder = document.createElement('template');
     holder.innerHTML = await response.text();   // drawn and escaped by the server
-    if (response.ok) {
-      turn.replaceWith(holder.content);
-      box.lastElementChild.scrollIntoView({ block: 'nearest' });
-      window.htmx?.process(box.lastElementChild);
-      const address = response.headers.get('X-Conversation');
-      if (address && location.pathname !== address) { history.pushState({}, '', address); composer.action = address; document.querySelector('.conv-h h1').textContent = question; document.title = question; remember(address, question); }
-      live.textContent = document.getElementById('answer-ready').content.textContent;
-    } else {
-      turn.querySelector('.work').replaceWith(holder.content);
-      field.value ||= question;
+    turn.querySelector('.work').replaceWith(holder.content);
+    field.value ||= question;
+    return null;
+  } catch { return undefined; }
+}
+
+async function show(turn, asking, again, response) {
+  const slow = setTimeout(() => { turn.querySelector('[data-slow]').hidden = false; }, SLOW_MS);
+  try {
+    if (response === null) return;
+    let ending = null;
+    const resuming = () => tell(turn, said('reconnecting'));
+    if (response || asking.message) for await (const event of answerEvents(asking, response, resuming)) {
+      const follows = isNearEnd();
+      ending = draw(turn, event);
+      if (follows) toEnd();
+      if (ending) break;
     }
-  } catch {
-    turn.querySelector('.work').hidden = true;
-    turn.querySelector('[data-failed]').hidden = false;
-    turn.querySelector('[data-again]').addEventListener('click', () => { turn.remove(); if (!busy) ask(question, action, form); });
-  } finally {
+    if (ending?.type === 'done') await finish(turn, asking.message);
+    else fail(turn, asking, again, ending?.data);
+  } catch { fail(turn, asking, again); } finally {
     clearTimeout(slow);
     turn.querySelector('[data-slow]')?.setAttribute('hidden', '');
-    busy = false;
-    send.disabled = false;
+    end();
   }
+}
+
+function draw(turn, event) {   // the event itself when it is the last one
+  const out = turn.querySelector('[data-text]'), tail = out.querySelector('.caret'), { type, data } = event;
+  if (type === 'stage') tell(turn, data.text);
+  else if (type === 'delta') {
+    const pending = tail ?? out.appendChild(Object.assign(document.createElement('p'), { className: 'caret' }));
+    pending.append(data.text);   // a text node, never HTML
+  } else if (type === 'block') {
+    tail?.remove();
+    const holder = document.createElement('template');
+    holder.innerHTML = data.html;   // drawn and escaped by the server
+    out.append(holder.content);
+  } else if (type === 'done' || type === 'error') return event;
+  return null;
+}
+
+async function finish(turn, message) {   // the turn as the server shows it now: sources, votes, notes
+  const response = await fetch(`/m/${message}`);
+  if (!response.ok || response.redirected) throw new Error(String(response.status));
+  const follows = isNearEnd(), holder = document.createElement('template');
+  holder.innerHTML = await response.text();
+  const drawn = holder.content.querySelector('.turn');
+  turn.replaceWith(drawn);
+  window.htmx?.process(drawn);
+  if (follows) toEnd();
+  live.textContent = said('answer-ready');
+}
+
+function fail(turn, asking, again, error) {
+  const stopped = asking.isStopped || error?.code === 'stopped';
+  const note = turn.querySelector(stopped ? '[data-stopped]' : '[data-failed]');
+  turn.querySelector('.work').hidden = true;
+  turn.querySelector('.caret')?.classList.remove('caret');
+  if (!stopped && error) note.querySelector('[data-reason]').textContent = error.text;
+  note.hidden = turn.querySelector('[data-retry]').hidden = false;
+  live.textContent = note.textContent.trim();
+  toEnd();
+  turn.querySelector('[data-again]').addEventListener('click', () => { if (!current) { turn.remove(); again(); } });
+}
+
+function settle(address, question) {   // the page is now the conversation's own
+  if (!address || location.pathname === address) return;
+  history.pushState({}, '', address);
+  composer.action = address;
+  document.querySelector('.conv-h h1').textContent = document.title = question;
+  remember(address, question);
 }
 
 function remember(address, title) {   // the rail's list, as the server will draw it next time
@@ -62,12 +145,22 @@ function remember(address, title) {   // the rail's list, as the server will dra
   list.prepend(item);
 }
 
+stopper.addEventListener('click', async () => {
+  const stopping = current;
+  if (!stopping) return;
+  stopping.isStopped = true;
+  try {
+    const headers = { 'X-CSRFToken': composer.elements.csrfmiddlewaretoken.value };
+    const response = stopping.message && await fetch(`/api/v1/messages/${stopping.message}/stop`, { method: 'POST', headers });
+    if (!response?.ok) stopping.connection.abort();
+  } catch { stopping.connection.abort(); }
+});
 document.addEventListener('submit', event => {
   const form = event.target.closest('[data-ask]');
   if (!form) return;
   event.preventDefault();
   const question = (event.submitter?.name === 'question' ? event.submitter.value : field.value).trim();
-  if (busy || !question) return;
+  if (current || !question) return;
   if (form === composer) field.value = '';
   ask(question, form === composer ? composer.action : form.action, form);
 });
@@ -76,4 +169,12 @@ field.addEventListener('keydown', event => {   // isComposing: never send in the
 });
 addEventListener('popstate', () => location.reload());
 const target = location.hash.startsWith('#m-') && document.getElementById(location.hash.slice(1));
-if (target) target.scrollIntoView({ block: 'start' }); else box.scrollTop = box.scrollHeight;
+if (target) target.scrollIntoView({ block: 'start' }); else toEnd();
+
+const waiting = box.querySelector('.turn:last-of-type [data-resume]');   // left while its answer was coming in
+if (waiting) {
+  const left = waiting.closest('.turn'), question = left.querySelector('.q').textContent, turn = emptyTurn(question);
+  left.replaceWith(turn);
+  const asking = Object.assign(begin(), { message: waiting.dataset.resume });
+  show(turn, asking, () => ask(question, composer.action, composer));
+}

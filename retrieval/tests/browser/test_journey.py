@@ -1,76 +1,16 @@
 """The way through the product in a real Chromium, under the production content policy."""
 
 import re
-import shutil
-from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import expect
 
 from accounts.models import User
 from accounts.values import Permission
 from ingestion.models import Document
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-PASSWORD = "pw"
 QUESTION = "What is the nightly hotel cap in Lisbon?"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    assert CHROMIUM, "install Chromium: apt-get install chromium"
-    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
-        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # Playwright's loop runs in the tests' own thread
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def shelf(library, reader):
-    collection = library.collection("Handbook", reader)
-    library.document(
-        collection, "Travel", "Rail is second class.", "The nightly hotel cap in Lisbon is 145 euros."
-    )
-    return collection
-
-
-@pytest.fixture
-def arrive(chromium, live_server) -> Iterator[Callable[..., Page]]:
-    """`arrive(principal)`: a page of that person, just signed in. What the content policy blocks fails the test."""
-    complaints: list[str] = []
-    contexts = []
-
-    def sign_in(principal, *, width: int = 1280) -> Page:
-        context = chromium.new_context(viewport={"width": width, "height": 900}, locale="en-US")
-        contexts.append(context)
-        page = context.new_page()
-        page.on(
-            "console", lambda message: complaints.append(message.text) if message.type == "error" else None
-        )
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(live_server.url)
-        page.get_by_label("E-mail").fill(principal.email)
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("heading", name="Ask the knowledge base")).to_be_visible()
-        return page
-
-    yield sign_in
-    for context in contexts:
-        context.close()
-    assert not complaints
 
 
 def test_a_reader_asks_and_opens_the_cited_passage(arrive, shelf, reader):
@@ -97,12 +37,12 @@ def test_a_reader_searches_and_learns_why(arrive, shelf, reader):
     expect(page.get_by_text("Keywords: rank 1").first).to_be_visible()
 
 
-def test_an_outsider_meets_no_trace_of_it(arrive, shelf, outsider, live_server):
+def test_an_outsider_meets_no_trace_of_it(arrive, shelf, outsider, site):
     page = arrive(outsider)
     page.get_by_label("Your question").fill(QUESTION)
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.get_by_text("Not enough evidence")).to_be_visible()
-    page.goto(f"{live_server.url}/search?q=hotel+cap")
+    page.goto(f"{site.url}/search?q=hotel+cap")
     expect(page.get_by_text("Nothing found")).to_be_visible()
     expect(page.get_by_text("Handbook")).to_have_count(0)
 
@@ -133,9 +73,9 @@ def test_a_contributor_uploads_and_sees_the_stages(arrive, library, shelf, reade
     expect(page.get_by_text("Cancelled: notes.md")).to_be_visible()
 
 
-def test_no_page_scrolls_sideways_on_a_phone(arrive, shelf, reader, live_server):
+def test_no_page_scrolls_sideways_on_a_phone(arrive, shelf, reader, site):
     page = arrive(reader, width=390)
     uid = Document.objects.get().uid
     for path in ("/", "/search?q=hotel", f"/d/{uid}?from=1", "/manage/documents", "/manage/collections"):
-        page.goto(live_server.url + path)
+        page.goto(site.url + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path

@@ -3,7 +3,7 @@
 import pytest
 
 from ingestion.models import Document
-from kb_platform.errors import InvalidInput, NotFound
+from kb_platform.errors import Conflict, InvalidInput, NotFound
 from retrieval.chat import service
 from retrieval.chat.selectors import (
     conversations_for,
@@ -13,6 +13,7 @@ from retrieval.chat.selectors import (
     visible_message,
 )
 from retrieval.chat.service import answer, delete_conversation, give_feedback, refusal
+from retrieval.chat.values import Progress
 from retrieval.filters import Filters
 from retrieval.models import Citation, Conversation, Message
 
@@ -141,3 +142,36 @@ def test_a_vote_can_be_changed(handbook, reader):
     assert visible_message(reader, get_message(reader, str(message.uid))).vote == "down"
     with pytest.raises(InvalidInput):
         give_feedback(message, principal=reader, vote="sideways")
+
+
+def test_a_question_is_stored_before_its_answer(handbook, reader):
+    asked = service.ask(QUESTION, principal=reader)
+    waiting = visible_message(reader, get_message(reader, asked.message_uid))
+    assert (waiting.progress, waiting.question, waiting.answer) == (Progress.ANSWERING, QUESTION, "")
+    message = service.finish(asked, service.find(asked))
+    assert (message.uid, message.progress) == (asked.message_uid, Progress.COMPLETE)
+    assert message.answer == "The nightly hotel cap in Lisbon is 145 euros. [1]"
+    assert Message.objects.count() == 1
+
+
+def test_a_stopped_answer_stays_without_one(handbook, reader):
+    asked = service.ask(QUESTION, principal=reader)
+    service.give_up(asked, is_stopped=True)
+    with pytest.raises(Conflict):
+        service.finish(asked, service.find(asked))
+    assert visible_message(reader, get_message(reader, asked.message_uid)).progress is Progress.INTERRUPTED
+    assert not Citation.objects.exists()
+
+
+def test_a_complete_answer_is_not_given_up(handbook, reader):
+    asked = service.ask(QUESTION, principal=reader)
+    service.finish(asked, service.find(asked))
+    service.give_up(asked, is_stopped=True)
+    assert Message.objects.get().state == Message.State.COMPLETE
+
+
+def test_a_stored_question_is_refused_on_anothers_conversation(handbook, reader, outsider):
+    asked = service.ask(QUESTION, principal=reader)
+    with pytest.raises(NotFound):
+        service.ask(QUESTION, principal=outsider, conversation=asked.conversation_uid)
+    assert Message.objects.count() == 1

@@ -1,6 +1,6 @@
 import pytest
 
-from retrieval.chat.service import answer
+from retrieval.chat.service import answer, ask
 from retrieval.models import Conversation, Feedback, Message
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,10 +37,27 @@ def test_a_follow_up_stays_in_its_conversation(visit, shelf, reader):
     assert Conversation.objects.get().messages.count() == 2
 
 
-def test_the_script_gets_one_turn_and_the_address_of_its_conversation(visit, shelf, reader):
-    response = visit(reader).post("/", {"question": QUESTION}, headers={"X-Answer-Only": "1"})
-    assert response["X-Conversation"] == f"/c/{Conversation.objects.get().uid}"
-    assert response.content.decode().lstrip().startswith("<section")
+def test_the_script_gets_one_finished_turn(visit, shelf, reader, outsider):
+    message = answer(QUESTION, principal=reader)
+    path = f"/m/{message.uid}"
+    assert (
+        visit(reader)
+        .get(path)
+        .content.decode()
+        .lstrip()
+        .startswith(f'<section class="turn" id="m-{message.uid}"')
+    )
+    assert visit(outsider).get(path).status_code == 404
+
+
+def test_a_question_without_an_answer_offers_to_ask_again(visit, calm, shelf, reader, settings):
+    asked = ask(QUESTION, principal=reader)
+    path = f"/c/{asked.conversation_uid}"
+    assert f'data-resume="{asked.message_uid}"' in calm(visit(reader).get(path))
+    settings.ANSWER_DEADLINE_S = 0  # its producer is gone
+    page = calm(visit(reader).get(path))
+    assert "was not answered to the end" in page
+    assert "data-resume" not in page
 
 
 def test_a_question_that_cannot_be_used_is_kept_and_explained(visit, calm, shelf, reader):
@@ -49,7 +66,9 @@ def test_a_question_that_cannot_be_used_is_kept_and_explained(visit, calm, shelf
     assert response.status_code == 400
     assert "up to 2000 characters" in page
     assert "x" * 3000 in page
-    assert visit(reader).post("/", {"question": " "}, headers={"X-Answer-Only": "1"}).status_code == 400
+    streamed = visit(reader).post("/", {"question": " "}, headers={"Accept": "text/event-stream"})
+    assert (streamed.status_code, streamed["Content-Type"]) == (400, "text/html; charset=utf-8")
+    assert streamed.content.decode().lstrip().startswith("<div")
 
 
 def test_a_refusal_reads_alike_for_hidden_and_missing(visit, shelf, reader, outsider):
