@@ -13,10 +13,15 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 
 ALIVE_S = 10  # a producer that was silent for so long is taken for dead
 MOST_EVENTS = 20_000
+SHARED_CONNECTIONS = 8
+OPTIONS: dict[str, Any] = {
+    "decode_responses": True,
+    "protocol": 2,
+}  # 3 has another shape for a stream's entries
 
 _clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, Redis]" = WeakKeyDictionary()
 
@@ -30,17 +35,14 @@ class Event:
     data: dict[str, Any]
 
 
-def _connect(**options: Any) -> Redis:
-    """protocol 2: the shape of a stream's entries differs in 3."""
-    client: Redis = Redis.from_url(settings.VALKEY_URL, decode_responses=True, protocol=2, **options)
-    return client
-
-
 def _shared() -> Redis:
-    """One client for each event loop: its connections cannot move to another."""
+    """One client for each event loop: its connections cannot move to another. Commands queue for its connections."""
     loop = asyncio.get_running_loop()
     if (client := _clients.get(loop)) is None:
-        client = _clients[loop] = _connect()
+        pool = BlockingConnectionPool.from_url(
+            settings.VALKEY_URL, max_connections=SHARED_CONNECTIONS, timeout=5, **OPTIONS
+        )
+        client = _clients[loop] = Redis.from_pool(pool)
     return client
 
 
@@ -53,7 +55,7 @@ async def close_shared_client() -> None:
 @asynccontextmanager
 async def waiting_connection() -> AsyncIterator[Redis]:
     """A connection for commands that wait: one of its own, closed with its user, so that aborted streams leave none."""
-    client = _connect(single_connection_client=True)
+    client: Redis = Redis.from_url(settings.VALKEY_URL, single_connection_client=True, **OPTIONS)
     try:
         yield client
     finally:

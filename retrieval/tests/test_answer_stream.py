@@ -30,18 +30,27 @@ def handbook(library, reader):
     return collection
 
 
+class Gate:
+    """Searches wait at it until it is opened."""
+
+    def __init__(self, find):
+        self.is_open, self.find, self.inside = threading.Event(), find, 0
+
+    def __call__(self, asked):
+        self.inside += 1
+        try:
+            assert self.is_open.wait(20)
+            return self.find(asked)
+        finally:
+            self.inside -= 1
+
+
 @pytest.fixture
-def slow(monkeypatch):
-    """Searches wait until `slow.set()`."""
-    may_go, find = threading.Event(), service.find
-
-    def wait_and_find(asked):
-        assert may_go.wait(20)
-        return find(asked)
-
-    monkeypatch.setattr(service, "find", wait_and_find)
-    yield may_go
-    may_go.set()
+def gate(monkeypatch):
+    gate = Gate(service.find)
+    monkeypatch.setattr(service, "find", gate)
+    yield gate
+    gate.is_open.set()
 
 
 class Stream:
@@ -128,21 +137,21 @@ def test_an_answer_streams_in_the_agreed_events(handbook, caller, reader):
     assert Message.objects.get().answer == ANSWER
 
 
-def test_events_leave_while_the_answer_is_still_being_made(handbook, caller, reader, slow):
+def test_events_leave_while_the_answer_is_still_being_made(handbook, caller, reader, gate):
     stream = caller(reader).ask()
     events = iter(stream)
     assert next(events)[1] == "stage"
     assert Message.objects.get().state == Message.State.ANSWERING
-    slow.set()
+    gate.is_open.set()
     assert list(events)[-1][1] == "done"
 
 
-def test_a_dropped_connection_is_taken_up_behind_its_last_event(handbook, caller, reader, slow):
+def test_a_dropped_connection_is_taken_up_behind_its_last_event(handbook, caller, reader, gate):
     stream = caller(reader).ask()
     number, _name, _data = next(iter(stream))
     uid = stream.headers["X-Message"]
     stream.close()
-    slow.set()
+    gate.is_open.set()
     events = list(caller(reader).resume(uid, f"?after={number}"))
     assert (events[0][0], events[-1][1], texts(events)) == (number + 1, "done", ANSWER)
     by_header = list(caller(reader).resume(uid, **{"Last-Event-ID": str(number)}))
@@ -150,7 +159,7 @@ def test_a_dropped_connection_is_taken_up_behind_its_last_event(handbook, caller
     assert [name for _n, name, _d in caller(reader).resume(uid, f"?after={events[-1][0]}")] == ["done"]
 
 
-def test_stop_ends_the_stream_and_no_answer_is_stored(handbook, caller, reader, slow):
+def test_stop_ends_the_stream_and_no_answer_is_stored(handbook, caller, reader, gate):
     stream = caller(reader).ask()
     events = iter(stream)
     next(events)
@@ -161,7 +170,7 @@ def test_stop_ends_the_stream_and_no_answer_is_stored(handbook, caller, reader, 
     assert (message.state, message.answer) == (Message.State.STOPPED, "")
 
 
-def test_strangers_can_neither_attach_nor_resume_nor_stop(handbook, caller, reader, outsider, slow):
+def test_strangers_can_neither_attach_nor_resume_nor_stop(handbook, caller, reader, outsider, gate):
     stream = caller(reader).ask()
     events = iter(stream)
     next(events)
@@ -174,7 +183,7 @@ def test_strangers_can_neither_attach_nor_resume_nor_stop(handbook, caller, read
         caller(outsider).stop("nonsense"),
     ):
         assert (refused.status, refused.json()["error"]["code"]) == (404, "not_found")
-    slow.set()
+    gate.is_open.set()
     assert list(events)[-1][1] == "done"
 
 
@@ -281,7 +290,7 @@ def test_before_the_index_is_set_up_the_stream_says_so(caller, reader):
     assert Message.objects.get().state == Message.State.FAILED
 
 
-def test_thirty_aborted_streams_leave_nothing_behind(handbook, site, caller, reader, settings, slow):
+def test_thirty_aborted_streams_leave_nothing_behind(handbook, site, caller, reader, settings, gate):
     settings.ANSWER_NO_READER_S, settings.STREAM_WATCH_S = 1.0, 0.2
     mine = caller(reader)
     list(mine.resume(service.answer(QUESTION, principal=reader).uid))  # everything lazy is there now
@@ -296,8 +305,8 @@ def test_thirty_aborted_streams_leave_nothing_behind(handbook, site, caller, rea
         if not left and site.tasks() <= tasks and _waiting_for_valkey() == 0:
             break
         time.sleep(0.1)
-    slow.set()  # the threads that searched
-    while _connections() > connections and time.monotonic() < end:
+    gate.is_open.set()
+    while (gate.inside or _connections() > connections) and time.monotonic() < end:
         time.sleep(0.1)
     assert Message.objects.filter(state=Message.State.FAILED).count() == 30
     assert site.tasks() <= tasks
