@@ -48,7 +48,11 @@ def ask_and_follow(
         language=translation.get_language() or "en",
         trace_id=trace.trace_id(),
     )
-    async_to_sync(streaming.start)(production)
+    try:
+        async_to_sync(streaming.start)(production)
+    except Exception:  # Valkey is down
+        service.give_up(asked, is_stopped=False)
+        raise
     rights = _rights(principal, asked.message_uid)
     events = streaming.follow(asked.message_uid, after=0, rights=rights, checked_at=time.monotonic())
     response = _response(events)

@@ -290,6 +290,13 @@ def test_before_the_index_is_set_up_the_stream_says_so(caller, reader):
     assert Message.objects.get().state == Message.State.FAILED
 
 
+def test_without_valkey_the_question_is_kept_and_the_answer_is_unavailable(caller, reader, settings, site):
+    settings.VALKEY_URL = "redis://127.0.0.1:1"
+    stream = caller(reader).ask()
+    assert (stream.status, stream.json()["error"]["code"]) == (503, "outage")
+    assert Message.objects.get().state == Message.State.FAILED
+
+
 def test_thirty_aborted_streams_leave_nothing_behind(handbook, site, caller, reader, settings, gate):
     settings.ANSWER_NO_READER_S, settings.STREAM_WATCH_S = 1.0, 0.2
     mine = caller(reader)
