@@ -3,6 +3,7 @@
 It refuses only what is clearly foreign to the documents; a near miss looks like a hit from here.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ from ingestion.embedding.centring import cjk_share
 from retrieval.values import Evidence, EvidenceLevel
 
 CHINESE_SHARE = 0.15
+# A digit with a letter or a separator: neither a plain number nor a Chinese quantity such as 15天.
+_CODE = re.compile(r"(?=.*[0-9])(?=.*[a-z._/:@+-])[0-9a-z._/:@+-]{2,}")
 TOP_FOR_COVERAGE, TOP_FOR_CODES = 3, 5
 
 
@@ -36,6 +39,11 @@ def coverage(terms: frozenset[str], idf: Mapping[str, float]) -> float:
     """Share of the question's idf mass that `terms` make up, 0..1. Terms that occur nowhere count as missing."""
     mass = sum(idf.values())
     return sum(weight for term, weight in idf.items() if term in terms) / mass if mass else 0.0
+
+
+def code_coverage(terms: frozenset[str], idf: Mapping[str, float]) -> float:
+    """Share of the question's idf mass made up of whole codes (`xk-200a`, `gb/t`-like, `v2.3.1`) that `terms` hold, 0..1."""
+    return coverage(frozenset(term for term in terms if _CODE.fullmatch(term)), idf)
 
 
 def assess(best_first: Sequence[Support], idf: Mapping[str, float]) -> Evidence:

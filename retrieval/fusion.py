@@ -12,6 +12,7 @@ from retrieval.values import Candidate, ChannelHit, Hit
 # On raw scales one weak word in common outranks the right passage of another language; these weights are flat optima.
 COSINE_SPREAD = 0.08  # standard deviation of the centred cosines of one question
 COVERAGE_WEIGHT = 3.0
+CODE_WEIGHT = 10.0  # vectors take one code for another: who names one means that one
 FOREIGN_BONUS = 0.5
 
 
@@ -26,18 +27,20 @@ class Signal:
     """What is known of a candidate beyond ranks.
 
     cosine: to the question, None when meaning was not compared. coverage: share of the question's idf mass that it holds,
-    0..1. is_foreign: written in another language than the
-    question, so that words in common cannot be expected.
+    0..1. codes: the part of it that whole codes make up. is_foreign: written in another language than the question, so
+    that words in common cannot be expected.
     """
 
     cosine: float | None
     coverage: float
+    codes: float = 0.0
     is_foreign: bool = False
 
     @property
     def score(self) -> float:
         foreign = FOREIGN_BONUS if self.is_foreign else 0.0
-        return (self.cosine or 0.0) / COSINE_SPREAD + COVERAGE_WEIGHT * self.coverage + foreign
+        words = COVERAGE_WEIGHT * self.coverage + CODE_WEIGHT * self.codes
+        return (self.cosine or 0.0) / COSINE_SPREAD + words + foreign
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], *, k: int = 60) -> list[Scored]:

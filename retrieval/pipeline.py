@@ -20,7 +20,7 @@ from ingestion.models import IndexGeneration
 from kb_platform.trace import new_trace_id, trace_id
 from retrieval.channels.dense import choose_plan, read_cosines, search_dense
 from retrieval.channels.lexical import TermStatistics, read_statistics, read_traits, search_lexical
-from retrieval.evidence import Support, assess, coverage, is_chinese
+from retrieval.evidence import Support, assess, code_coverage, coverage, is_chinese
 from retrieval.fusion import Signal, fuse_by_evidence, fuse_by_rank
 from retrieval.hydration import HydratedPage, PageRequest, hydrate
 from retrieval.question_vector import PendingVector, QuestionVector
@@ -167,6 +167,7 @@ def _recall(ask: _Ask, *, failed: tuple[str, ...]) -> Recall:
         chunk_id: Signal(
             cosine=cosines.get(chunk_id),
             coverage=coverage(frozenset(chunk.terms), idf),
+            codes=code_coverage(frozenset(chunk.terms), idf),
             is_foreign=chunk.language == other_language,
         )
         for chunk_id, chunk in traits.items()

@@ -1,6 +1,6 @@
 import pytest
 
-from retrieval.evidence import Support, assess, coverage
+from retrieval.evidence import Support, assess, code_coverage, coverage
 from retrieval.values import EvidenceLevel
 
 IDF = {"hotel": 1.0, "cap": 1.0, "lisbon": 2.0}
@@ -50,3 +50,9 @@ def test_a_code_that_no_passage_holds_makes_the_evidence_weak():
     idf = {"version": 1.0, "12.0.0": 2.0}
     assert assess([support("version")], idf).level is EvidenceLevel.WEAK
     assert assess([support("version", "12.0.0")], idf).level is EvidenceLevel.ENOUGH
+
+
+def test_whole_codes_are_told_from_numbers_and_quantities():
+    idf = {"xk-200a": 4.0, "xk": 2.0, "200a": 2.0, "1963": 3.0, "15天": 3.0, "pump": 2.0}
+    assert code_coverage(frozenset({"xk-200a", "200a"}), idf) == pytest.approx(6 / 16)
+    assert code_coverage(frozenset({"1963", "15天", "pump", "xk"}), idf) == 0.0

@@ -309,3 +309,13 @@ def test_a_trace_that_cannot_be_stored_breaks_nothing(handbook, reader, monkeypa
 
     monkeypatch.setattr(SearchTrace.objects, "create", fail)
     assert search(SearchRequest(text="hotel"), principal=reader).passages
+
+
+def test_a_passage_with_the_very_code_comes_before_one_with_a_similar_code(library, reader):
+    shelf = library.collection("Parts", reader)
+    library.document(shelf, "Near", "marker-1001")
+    exact = library.document(
+        shelf, "Exact", "The gauge that every shift checks by hand before the gate opens is marker-1002, see the log."
+    )
+    found = search(SearchRequest(text="marker-1002"), principal=reader)
+    assert found.passages[0].document_uid == str(exact.uid)
