@@ -315,7 +315,9 @@ def test_a_passage_with_the_very_code_comes_before_one_with_a_similar_code(libra
     shelf = library.collection("Parts", reader)
     library.document(shelf, "Near", "marker-1001")
     exact = library.document(
-        shelf, "Exact", "The gauge that every shift checks by hand before the gate opens is marker-1002, see the log."
+        shelf,
+        "Exact",
+        "The gauge that every shift checks by hand before the gate opens is marker-1002, see the log.",
     )
     found = search(SearchRequest(text="marker-1002"), principal=reader)
     assert found.passages[0].document_uid == str(exact.uid)
