@@ -1,8 +1,6 @@
 """A worker, PostgreSQL and Valkey killed in the middle of a folder leave every file live, once."""
 
-import os
 import random
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,7 +91,7 @@ def test_every_file_is_live_once_whatever_is_killed_meanwhile(running: RunningSi
     )
     for progress, victim in ((1, "embed"), (6, "postgres"), (10, "valkey"), (14, "parse")):
         assert becomes(lambda: answers(running, LIVE) >= progress, timeout_s=180), running.output  # noqa: B023
-        os.kill(running.pid_of(victim), signal.SIGKILL)
+        running.kill(victim)
     said = command.communicate(timeout=300)[0]
     assert command.returncode == 0, said + running.output
     assert f"{FILES} of {FILES} files live" in said

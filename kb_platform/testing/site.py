@@ -72,11 +72,8 @@ class RunningSite:
     def descendants(self) -> dict[int, str]:
         """Living processes below the supervisor, with their command lines."""
         parents = dict(_parents())
-        return {
-            pid: Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-            for pid in parents
-            if self.process.pid in _ancestors(pid, parents)
-        }
+        below = (pid for pid in parents if self.process.pid in _ancestors(pid, parents))
+        return {pid: line for pid in below if (line := _command_line(pid))}
 
     def pid_of(self, name: str) -> int:
         """The direct child of the supervisor that has this name in the output."""
@@ -87,6 +84,18 @@ class RunningSite:
             if PROCESSES[name] in line and parents[p] == self.process.pid
         ]
         return matching[0] if matching else 0
+
+    def kill(self, name: str) -> None:
+        """kill -9 the process of this name, which may just be starting again."""
+        victim = 0
+
+        def runs() -> bool:
+            nonlocal victim
+            victim = self.pid_of(name)
+            return victim > 0
+
+        assert becomes(runs), f"{name} does not run: {self.output}"
+        os.kill(victim, signal.SIGKILL)
 
     def is_well(self) -> bool:
         try:
@@ -103,6 +112,14 @@ def _parents() -> Iterator[tuple[int, int]]:
             yield int(folder.name), int((folder / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:
             continue
+
+
+def _command_line(pid: int) -> str:
+    """Empty once the process is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
 
 
 def _ancestors(pid: int, parents: dict[int, int]) -> set[int]:

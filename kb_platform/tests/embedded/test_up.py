@@ -1,6 +1,5 @@
 """`manage.py up`, whole: a site comes up, heals, refuses a second owner, and leaves nothing behind."""
 
-import os
 import re
 import shutil
 import signal
@@ -49,7 +48,7 @@ def test_a_site_heals_and_stops_without_a_trace(site: Callable[[], RunningSite])
     assert f"Port {running.environment['KB_PORT']} " in third
 
     for name in PROCESSES:
-        os.kill(running.pid_of(name), signal.SIGKILL)
+        running.kill(name)
     assert becomes(lambda: running.output.count("starting it again") >= len(PROCESSES)), running.output
     assert becomes(running.is_well), running.output
 
