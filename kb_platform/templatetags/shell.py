@@ -44,6 +44,7 @@ class RailGroup:
 WORKSPACE = (
     RailItem(label=_("Ask"), icon="message-circle", routes=("ask", "conversation", "conversation_delete")),
     RailItem(label=_("Search"), icon="search", routes=("search",)),
+    RailItem(label=_("Library"), icon="books", routes=("library", "library_collection")),
 )
 MANAGE = (
     RailGroup(
@@ -56,6 +57,11 @@ MANAGE = (
                     "documents",
                     "document",
                     "document_upload",
+                    "document_edit",
+                    "document_versions",
+                    "document_log",
+                    "document_bulk",
+                    "upload_batch",
                     "document_move",
                     "document_delete",
                     "document_sharing",
@@ -66,6 +72,7 @@ MANAGE = (
                 icon="folder",
                 routes=(
                     "collections",
+                    "collection",
                     "collection_new",
                     "collection_edit",
                     "collection_delete",
@@ -77,13 +84,21 @@ MANAGE = (
     RailGroup(
         label=_("System"),
         items=(
+            RailItem(label=_("Processing"), icon="activity", routes=("processing",), for_administrators=True),
             RailItem(
                 label=_("Users & groups"),
                 icon="users",
-                routes=("users", "user", "user_new", "groups", "group", "group_new"),
+                routes=("users", "user", "user_new", "user_deactivate")
+                + ("groups", "group", "group_new", "group_delete"),
                 for_administrators=True,
             ),
-            RailItem(label=_("API tokens"), icon="key", routes=("tokens", "token_new")),
+            RailItem(label=_("API tokens"), icon="key", routes=("tokens", "token_new", "token_revoke")),
+            RailItem(
+                label=_("Settings"),
+                icon="settings",
+                routes=("settings", "settings_area"),
+                for_administrators=True,
+            ),
             RailItem(label=_("Audit log"), icon="history", routes=("audit",), for_administrators=True),
         ),
     ),
