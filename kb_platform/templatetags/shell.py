@@ -88,8 +88,16 @@ MANAGE = (
             RailItem(
                 label=_("Users & groups"),
                 icon="users",
-                routes=("users", "user", "user_new", "user_deactivate")
-                + ("groups", "group", "group_new", "group_delete"),
+                routes=(
+                    "users",
+                    "user",
+                    "user_new",
+                    "user_deactivate",
+                    "groups",
+                    "group",
+                    "group_new",
+                    "group_delete",
+                ),
                 for_administrators=True,
             ),
             RailItem(label=_("API tokens"), icon="key", routes=("tokens", "token_new", "token_revoke")),
