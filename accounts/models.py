@@ -42,6 +42,7 @@ class User(AbstractBaseUser, PermissionsMixin):  # type: ignore[django-manager-m
     is_active = models.BooleanField(_("active"), default=True)
     language = models.CharField(_("language"), max_length=10, choices=settings.LANGUAGES, blank=True)
     theme = models.CharField(_("appearance"), max_length=5, choices=Theme.choices, default=Theme.AUTO)
+    letter_shortcuts = models.BooleanField(_("single-letter shortcuts"), default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects: ClassVar[UserManager] = UserManager()

@@ -6,6 +6,7 @@ from accounts.views import account, audit, people, session
 
 urlpatterns = [
     path("login", session.sign_in, name="sign_in"),
+    path("session/extend", session.session_extend, name="session_extend"),
     path("logout", session.sign_out, name="sign_out"),
     path("first-start/<str:key>", session.first_start, name="first_start"),
     path("account", account.account, name="account"),

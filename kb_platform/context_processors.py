@@ -10,18 +10,31 @@ from kb_platform.trace import trace_id
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:
-    """principal: the reader; theme: light, dark or auto; html_language: for <html lang>; trace_id: for error pages."""
+    """principal: the reader; theme: light, dark or auto; letters: single-letter shortcuts; session_left_s: None when it
+    has no end of its own; html_language: for <html lang>; trace_id: for error pages.
+    """
     language = get_language() or "en"
     return {
         "principal": getattr(request, "principal", None),
-        "theme": _theme(request),
+        "theme": _of_account(request, "theme") or "auto",
+        "letters": _of_account(request, "letter_shortcuts") is not False,
+        "session_left_s": _session_left_s(request),
         "html_language": "zh-Hans" if language.startswith("zh") else "en",
         "trace_id": trace_id(),
     }
 
 
-def _theme(request: HttpRequest) -> str:
+def _of_account(request: HttpRequest, name: str) -> Any:
+    """What the reader's account says, or None."""
     try:
-        return getattr(getattr(request, "user", None), "theme", "") or "auto"
+        return getattr(getattr(request, "user", None), name, None)
     except DatabaseError:
-        return "auto"  # error pages are drawn while the database is away
+        return None  # error pages are drawn while the database is away
+
+
+def _session_left_s(request: HttpRequest) -> int | None:
+    """Seconds until a session with a fixed end is over."""
+    principal = getattr(request, "principal", None)
+    if principal is None or principal.token is not None or "_session_expiry" not in request.session:
+        return None
+    return max(request.session.get_expiry_age(), 0)

@@ -19,6 +19,8 @@ def error_answer(request: HttpRequest, error: KnowledgeBaseError) -> HttpRespons
         return _as_json(error)
     if isinstance(error, NotAuthenticated):
         return _to_sign_in(request)
+    if request.headers.get("HX-Request"):  # told in a toast; a fragment has no place for a page
+        return HttpResponse(str(error), status=error.status, content_type="text/plain; charset=utf-8")
     status = error.status if error.status in PAGES else 500
     if status >= 500:  # the page must not ask the database who is reading it
         request.user, request.principal = AnonymousUser(), None  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from django.conf import settings
 from django.contrib.auth import login, logout
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import NoReverseMatch
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -13,6 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.forms import FirstStartForm, SignInForm, show
+from accounts.sessions import limit_session
 from accounts.setup import LinkEnded, open_link, use_link
 from accounts.sign_in import SignInRefused, TooManyAttempts, check_password
 from kb_platform.errors import InvalidInput
@@ -31,6 +32,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             login(request, check_password(request, **form.cleaned_data))
+            limit_session(request)
             return HttpResponseRedirect(target)
         except TooManyAttempts as error:
             show(form, error)
@@ -54,6 +56,13 @@ def _own_page(request: HttpRequest, wanted: str) -> str:
         return "/"
 
 
+@policy(Access.SIGNED_IN)
+@require_POST
+def session_extend(request: HttpRequest) -> HttpResponse:
+    """Begin the session's time anew, as somebody who is there asks for it."""
+    return JsonResponse({"left_s": limit_session(request)})
+
+
 @policy(Access.PUBLIC)
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
@@ -72,6 +81,7 @@ def first_start(request: HttpRequest, key: str) -> HttpResponse:
         if form.is_valid():
             user = use_link(key, **form.cleaned_data)
             login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
+            limit_session(request)
             return redirect(_own_page(request, ""))
     except LinkEnded:
         return render(request, "accounts/first_start_expired.html", status=410)

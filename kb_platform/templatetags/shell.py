@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
+from django.contrib.messages.storage.base import Message
 from django.forms import BoundField
 from django.template import Context, Library
 from django.templatetags.static import static
@@ -21,6 +22,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext_lazy as _
 from django_stubs_ext import StrOrPromise
+
+from kb_platform import toasts
 
 register = Library()
 
@@ -241,6 +244,17 @@ def language_name(language: str) -> str:
 def as_json(value: Any) -> str:
     """Compact JSON for a data attribute (escaped by the template as any text)."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+@register.filter
+def as_toast(message: Message) -> bool:
+    """Whether a message is to be told in a toast."""
+    return toasts.is_toast(message.extra_tags)
+
+
+@register.filter
+def toast_undo(message: Message) -> toasts.Undo | None:
+    return toasts.undo_of(message.extra_tags or "")
 
 
 CHECKED = {"checkbox", "radio"}

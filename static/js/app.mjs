@@ -30,12 +30,6 @@ document.addEventListener('click', async event => {
 });
 document.addEventListener('keydown', event => {
   if (event.key === 'Escape') document.querySelectorAll('details.menu[open]').forEach(menu => { menu.open = false; menu.querySelector('summary').focus(); });
-  const typing = /INPUT|TEXTAREA|SELECT/.test(document.activeElement?.tagName);
-  if ((event.metaKey || event.ctrlKey) && event.key === 'k') { event.preventDefault(); document.querySelector('.jump')?.click(); }
-  else if (event.key === '/' && !typing) {
-    const field = document.querySelector('[data-focus-key="/"]');
-    if (field) { event.preventDefault(); field.focus(); }
-  }
 });
 
 // drop zone: dropped files go into its file input, and the form says how many were chosen
@@ -60,3 +54,29 @@ document.querySelectorAll('details[data-open-from]').forEach(part => { part.open
 document.querySelectorAll('dialog[data-modal]').forEach(dialog => { dialog.close(); dialog.showModal(); dialog.querySelector('h2')?.focus(); });
 document.querySelector('[data-focus]')?.focus();
 document.getElementById('passage')?.scrollIntoView({ block: 'center' });
+
+// controls that only this file makes work, and a language switch that keeps the place in the page
+document.querySelectorAll('[data-needs-script]').forEach(part => { part.hidden = false; });
+document.querySelectorAll('form[data-keep-place]').forEach(form => form.addEventListener('submit', () => { const next = form.elements.next; if (!next.value.includes('#')) next.value += location.hash; }));
+
+// a form with something unsaved: a bar that stays in view names the fields; leaving asks first
+document.querySelectorAll('form[data-savebar]').forEach(form => {
+  const bar = form.querySelector('.savebar'), names = bar.querySelector('[data-changed]'), count = bar.querySelector('[data-count]');
+  const fields = () => [...form.querySelectorAll('.set')];
+  const initial = new Map();
+  const value = row => [...row.querySelectorAll('input,select,textarea')].filter(field => field.name && field.type !== 'submit').map(field => /checkbox|radio/.test(field.type) ? `${field.value}:${field.checked}` : field.value).join('\n');
+  fields().forEach(row => initial.set(row, row.hasAttribute('data-refused') ? null : value(row)));
+  const sync = () => {
+    const changed = fields().filter(row => value(row) !== initial.get(row));
+    fields().forEach(row => row.classList.toggle('set-ch', changed.includes(row)));
+    bar.hidden = !changed.length;
+    count.textContent = changed.length;
+    names.textContent = changed.map(row => row.dataset.name).join(' · ');
+  };
+  form.addEventListener('input', sync);
+  form.addEventListener('reset', () => setTimeout(sync));
+  let sent = false;
+  form.addEventListener('submit', () => { sent = true; });
+  window.addEventListener('beforeunload', event => { if (!bar.hidden && !sent) event.preventDefault(); });
+  sync();
+});
