@@ -31,6 +31,9 @@ class Conversation(models.Model):
     uid = models.UUIDField(default=new_uid, unique=True, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
     title = models.CharField(max_length=200)
+    collections: Any = models.JSONField(
+        default=list, help_text="Uids of those the last question looked in; none for all"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -11,9 +11,19 @@ from django.utils.translation import gettext_lazy
 
 from accounts.values import Principal
 from retrieval.chat.values import ShownCitation, ShownMessage
+from retrieval.evidence import is_chinese
+from retrieval.examples import further_questions
 from retrieval.links import source_url
+from retrieval.readings import Reading, ReadPassage, readings_of
 from retrieval.results import file_names
 
+REASONS = {
+    "wrong": gettext_lazy("It is wrong"),
+    "outdated": gettext_lazy("It is outdated"),
+    "missing": gettext_lazy("Something is missing"),
+    "exposed": gettext_lazy("It should not be visible"),
+}
+CLOSEST = 3
 DEGRADED = {
     "dense": gettext_lazy("Meaning-based search is unavailable; differently worded passages may be missed."),
     "lexical": gettext_lazy("Keyword search is unavailable; exact names and numbers may be missed."),
@@ -39,31 +49,60 @@ class SourceCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerBlock:
-    """A paragraph, or the items of a list; each line is escaped text with chips."""
+    """A paragraph, or the items of a list; each line is escaped text with chips. uncovered: lines that end without."""
 
     is_list: bool
     lines: tuple[SafeString, ...]
+    uncovered: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
+    """uncovered: statements without a source. reading: what was read, or None. further: questions to go on with."""
+
     message: ShownMessage
     blocks: tuple[AnswerBlock, ...]
     sources: tuple[SourceCard, ...]
     degraded: tuple[str, ...]
+    reading: Reading | None = None
+    further: tuple[str, ...] = ()
+
+    @property
+    def uncovered(self) -> int:
+        return sum(block.uncovered for block in self.blocks)
+
+    @property
+    def closest(self) -> tuple[ReadPassage, ...]:
+        return self.reading.passages[:CLOSEST] if self.reading else ()
 
 
 def turns_of(principal: Principal, messages: Sequence[ShownMessage]) -> list[Turn]:
+    """The messages as the page shows them. The last one comes with questions to go on with, if it was answered."""
     names = file_names(principal, {c.document_uid for message in messages for c in message.citations})
+    readings = readings_of(principal, {message.trace_id for message in messages if not message.withdrawn})
     return [
         Turn(
             message=message,
             blocks=tuple(answer_blocks(message)),
             sources=tuple(_sources(message, names)),
             degraded=degraded_sentences(message.degraded),
+            reading=None if message.withdrawn else readings.get(message.trace_id),
+            further=tuple(_further(principal, messages)) if message is messages[-1] else (),
         )
         for message in messages
     ]
+
+
+def _further(principal: Principal, messages: Sequence[ShownMessage]) -> list[str]:
+    last = messages[-1]
+    if not last.citations:
+        return []
+    return further_questions(
+        principal,
+        {citation.document_uid for citation in last.citations},
+        asked={message.question for message in messages},
+        language="zh" if is_chinese(last.question) else "en",
+    )
 
 
 def degraded_sentences(channels: Iterable[str]) -> tuple[str, ...]:
@@ -98,11 +137,23 @@ def block_of(part: str, message: ShownMessage) -> AnswerBlock:
     is_list = len(lines) > 1 and all(_BULLET.match(line) for line in lines)
     if is_list:
         lines = [_BULLET.sub("", line, count=1) for line in lines]
-    return AnswerBlock(is_list=is_list, lines=tuple(_with_chips(line, message) for line in lines))
+    bare = sum(bool(message.citations) and _is_uncovered(_after_markers(line)) for line in lines)
+    drawn = tuple(_with_chips(line, message) for line in lines)
+    return AnswerBlock(is_list=is_list, lines=drawn, uncovered=bare)
+
+
+def _after_markers(line: str) -> str:
+    *_before, tail = re.split(_MARKER, line)
+    return tail
+
+
+def _is_uncovered(text: str) -> bool:
+    """Whether it states something; what only leads to a list does not."""
+    return any(map(str.isalnum, text)) and not text.rstrip().endswith((":", "："))
 
 
 def _with_chips(line: str, message: ShownMessage) -> SafeString:
-    """Escaped text; each chip stays on the line of the word it supports."""
+    """Escaped text; each chip stays on the line of the word it supports, and what has none is underlined."""
     known = {citation.n: citation for citation in message.citations}
     out: list[str] = []
     at = 0
@@ -114,7 +165,9 @@ def _with_chips(line: str, message: ShownMessage) -> SafeString:
         out.append(kept if chips else conditional_escape(match["before"]))
         out.append(" " if match.end() < len(line) else "")
         at = match.end()
-    out.append(conditional_escape(line[at:]))
+    tail = line[at:]
+    is_bare = message.citations and _is_uncovered(tail)
+    out.append(format_html('<span class="unsrc">{}</span>', tail) if is_bare else conditional_escape(tail))
     return mark_safe("".join(out))  # noqa: S308 every part was escaped above
 
 

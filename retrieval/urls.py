@@ -2,12 +2,14 @@
 
 from django.urls import path
 
-from retrieval.views import ask, search, source
+from retrieval.views import ask, conversations, search, source
 
 urlpatterns = [
     path("", ask.ask, name="ask"),
+    path("c", conversations.conversations, name="conversations"),
     path("c/<str:uid>", ask.conversation, name="conversation"),
-    path("c/<str:uid>/delete", ask.conversation_delete, name="conversation_delete"),
+    path("c/<str:uid>/delete", conversations.conversation_delete, name="conversation_delete"),
+    path("c/<str:uid>/rename", conversations.conversation_rename, name="conversation_rename"),
     path("m/<str:uid>", ask.message, name="message"),
     path("m/<str:uid>/feedback", ask.message_feedback, name="message_feedback"),
     path("search", search.search_page, name="search"),

@@ -45,7 +45,11 @@ class RailGroup:
 
 
 WORKSPACE = (
-    RailItem(label=_("Ask"), icon="message-circle", routes=("ask", "conversation", "conversation_delete")),
+    RailItem(
+        label=_("Ask"),
+        icon="message-circle",
+        routes=("ask", "conversation", "conversations", "conversation_delete", "conversation_rename"),
+    ),
     RailItem(label=_("Search"), icon="search", routes=("search",)),
     RailItem(label=_("Library"), icon="books", routes=("library", "library_collection")),
 )

@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
 from kb_platform.errors import NotFound
+from kb_platform.json_values import is_storable
 from retrieval.chat.values import Progress, ShownCitation, ShownMessage
 from retrieval.models import Citation, Conversation, Feedback, Message
 
@@ -18,6 +19,15 @@ from retrieval.models import Citation, Conversation, Feedback, Message
 def conversations_for(principal: Principal) -> QuerySet[Conversation]:
     """The principal's own conversations, the latest first."""
     return Conversation.objects.filter(user_id=principal.user_id)
+
+
+def find_conversations(principal: Principal, text: str) -> QuerySet[Conversation]:
+    """The principal's own conversations with all of `text` in the title or in one of the questions."""
+    own, wanted = conversations_for(principal), text.replace("\x00", "").strip()
+    if not is_storable(wanted):
+        return own.none()
+    asked = Message.objects.filter(conversation=OuterRef("pk"), question__icontains=wanted)
+    return own.filter(Q(title__icontains=wanted) | Exists(asked)) if wanted else own
 
 
 def get_conversation(principal: Principal, uid: str) -> Conversation:
@@ -60,6 +70,7 @@ def _with_sources(principal: Principal, messages: QuerySet[Message]) -> QuerySet
 
 def _shown(message: Message, scopes: frozenset[int]) -> ShownMessage:
     citations = list(message.citations.all())
+    said = next(iter(message.feedback.all()), None)
     withdrawn = any(
         citation.document is None or citation.document.scope_id not in scopes for citation in citations
     )
@@ -75,7 +86,8 @@ def _shown(message: Message, scopes: frozenset[int]) -> ShownMessage:
         degraded=tuple(message.degraded),
         trace_id=message.trace_id,
         created_at=message.created_at,
-        vote=next((feedback.vote for feedback in message.feedback.all()), ""),
+        vote=said.vote if said else "",
+        reason=said.reason if said else "",
         progress=_progress(message),
     )
 

@@ -17,6 +17,7 @@ from accounts.values import Principal
 from ingestion.embedding.registry import get_embedder
 from ingestion.models import Document, Element
 from kb_platform.errors import Conflict, InvalidInput
+from kb_platform.json_values import is_storable
 from retrieval.chat.selectors import get_conversation, get_message, visible_message
 from retrieval.chat.values import ShownMessage
 from retrieval.filters import Filters
@@ -47,7 +48,7 @@ def answer(
     found = search(request, principal=principal)
     extracted = _extract(request.text, found)
     with transaction.atomic():
-        message = _open_message(request.text, principal=principal, conversation=current)
+        message = _open_message(request, principal=principal, conversation=current)
         _complete(message, found, extracted, principal=principal)
     return visible_message(principal, get_message(principal, str(message.uid)))
 
@@ -72,7 +73,7 @@ def ask(
 ) -> Asked:
     """Store a question that `find` and `finish` answer. Raises as `answer` does."""
     request, current = _checked(question, principal=principal, conversation=conversation, filters=filters)
-    message = _open_message(request.text, principal=principal, conversation=current)
+    message = _open_message(request, principal=principal, conversation=current)
     return Asked(
         message_uid=str(message.uid),
         conversation_uid=str(message.conversation.uid),
@@ -125,6 +126,16 @@ def give_feedback(
     return feedback
 
 
+def rename_conversation(conversation: Conversation, *, principal: Principal, title: str) -> None:
+    """Give one's own conversation another title. Raises InvalidInput for an empty one, NotFound for all others' own."""
+    found = get_conversation(principal, str(conversation.uid))
+    cleaned = " ".join(title.replace("\x00", "").split())
+    if not cleaned or not is_storable(cleaned):
+        raise InvalidInput(fields={"title": _("Give the conversation a name.")})
+    shortened = shorten(cleaned, TITLE_CHARACTERS)
+    Conversation.objects.filter(pk=found.pk).update(title=shortened)  # its place in the list stays
+
+
 def delete_conversation(conversation: Conversation, *, principal: Principal) -> None:
     """Remove one's own conversation with its messages. Raises NotFound for all others."""
     get_conversation(principal, str(conversation.uid)).delete()
@@ -172,13 +183,19 @@ def _is_open(extracted: ExtractedAnswer, principal: Principal) -> bool:
     return Document.objects.filter(pk__in=cited, scope_id__in=visible_scopes(principal)).count() == len(cited)
 
 
-def _open_message(text: str, *, principal: Principal, conversation: Conversation | None) -> Message:
+def _open_message(
+    request: SearchRequest, *, principal: Principal, conversation: Conversation | None
+) -> Message:
+    """Where a question looks is kept with its conversation, for the next one."""
+    text, collections = request.text, list(request.filters.collections or ())
     if conversation is None:
+        title = shorten(" ".join(text.split()), TITLE_CHARACTERS)
         conversation = Conversation.objects.create(
-            user_id=principal.user_id, title=shorten(" ".join(text.split()), TITLE_CHARACTERS)
+            user_id=principal.user_id, title=title, collections=collections
         )
     else:
-        conversation.save(update_fields=["updated_at"])
+        conversation.collections = collections
+        conversation.save(update_fields=["updated_at", "collections"])
     return Message.objects.create(conversation=conversation, question=text, state=Message.State.ANSWERING)
 
 

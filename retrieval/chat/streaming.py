@@ -169,7 +169,7 @@ def _failure(error: BaseException | None) -> tuple[str, str] | None:
 def ending_text(code: str) -> str:
     """What a reader is told of an answer that ended early."""
     texts = {
-        STOPPED: _("Stopped. What stands here is incomplete; do not act on it."),
+        STOPPED: _("Stopped. The text above is incomplete; don't rely on it."),
         "no_reader": _("Nobody was reading, so the answer was not finished."),
         "late": _("The answer took too long and was not finished. Try again in a moment."),
         GONE: _("The answer was interrupted. Try again."),

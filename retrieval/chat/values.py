@@ -47,4 +47,5 @@ class ShownMessage:
     trace_id: str
     created_at: datetime
     vote: str = ""
+    reason: str = ""
     progress: Progress = Progress.COMPLETE

@@ -3,12 +3,16 @@
 from collections.abc import Iterable
 from urllib.parse import urlencode
 
-from django.template import Library
+from django.template import Context, Library
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django_stubs_ext import StrOrPromise
 
+from kb_platform.templatetags.shell import trail
 from retrieval import turns
-from retrieval.chat.values import ShownCitation
+from retrieval.chat.values import ShownCitation, ShownMessage
 from retrieval.links import source_url
+from retrieval.results import CHANNELS
 from retrieval.values import Passage
 from retrieval.viewer import Viewed
 
@@ -24,6 +28,30 @@ def citation_url(message_uid: str, citation: ShownCitation) -> str:
 def passage_url(passage: Passage) -> str:
     """The viewer at a found passage."""
     return source_url(passage)
+
+
+@register.simple_tag
+def reading_channels(degraded: Iterable[str]) -> tuple[str, ...]:
+    """The ways of searching that worked."""
+    return tuple(str(label) for name, label in CHANNELS.items() if name not in set(degraded))
+
+
+@register.simple_tag
+def reasons() -> list[tuple[str, StrOrPromise]]:
+    """Why an answer may not have helped, as (code, words)."""
+    return list(turns.REASONS.items())
+
+
+@register.simple_tag(takes_context=True)
+def copy_text(context: Context, message: ShownMessage) -> str:
+    """The answer as plain text, its numbered sources with whole addresses below."""
+    lines = [message.answer]
+    for citation in message.citations:
+        page = _("p. %(pages)s") % {"pages": citation.page} if citation.page else ""
+        address = context["request"].build_absolute_uri(turns.citation_url(message.uid, citation))
+        parts = (f"[{citation.n}] {citation.title}", page or trail(citation.heading_path[-1:]), address)
+        lines.append(" · ".join(part for part in parts if part))
+    return "\n".join([lines[0], "", *lines[1:]])
 
 
 @register.simple_tag

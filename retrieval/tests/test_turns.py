@@ -35,6 +35,14 @@ def test_markers_without_a_source_are_dropped():
     assert lines("So it is. [7]") == ["So it is."]
 
 
+def test_statements_without_a_source_are_underlined_and_counted():
+    (block,) = answer_blocks(replace(MESSAGE, answer="- So it is. [1] Perhaps.\n- Nobody knows.\n- Namely:"))
+    assert block.uncovered == 2
+    assert block.lines[0].endswith('<span class="unsrc">Perhaps.</span>')
+    assert block.lines[1] == '<span class="unsrc">Nobody knows.</span>'
+    assert block.lines[2] == "Namely:"
+
+
 def test_text_and_titles_are_escaped():
     (line,) = lines("<b>x</b> & y [1]")
     assert "&lt;b&gt;x&lt;/b&gt; &amp; " in line

@@ -9,19 +9,19 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.requests import PageRequest
+from accounts.values import Principal
 from ingestion import selectors
 from kb_platform.errors import InvalidInput, KnowledgeBaseError
 from kb_platform.policies import Access, policy
 from retrieval import answer_stream
 from retrieval.chat.selectors import get_conversation, get_message, messages_of, visible_message
-from retrieval.chat.service import answer, delete_conversation, give_feedback
+from retrieval.chat.service import answer, give_feedback
 from retrieval.examples import example_questions
 from retrieval.filters import parse_filters
-from retrieval.turns import turns_of
+from retrieval.turns import REASONS, turns_of
 
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 
@@ -46,8 +46,8 @@ def conversation(request: PageRequest, uid: str) -> HttpResponseBase:
 
 
 def _answered(request: PageRequest, conversation: str | None) -> HttpResponseBase:
-    collections = [uid for uid in request.POST.getlist("collection") if uid]
     try:
+        collections = _collections(request, conversation)
         asked: dict[str, Any] = {
             "question": request.POST.get("question", ""),
             "principal": request.principal,
@@ -61,6 +61,13 @@ def _answered(request: PageRequest, conversation: str | None) -> HttpResponseBas
         return _refused(request, error, conversation)
     address = reverse("conversation", args=[answered.conversation_uid])
     return redirect(f"{address}#m-{answered.uid}")
+
+
+def _collections(request: PageRequest, conversation: str | None) -> list[str]:
+    """Where to look: as the form says, else where the conversation last looked."""
+    if conversation and "collection" not in request.POST:
+        return list(get_conversation(request.principal, conversation).collections)
+    return [uid for uid in request.POST.getlist("collection") if uid]
 
 
 def _wants_stream(request: PageRequest) -> bool:
@@ -81,15 +88,20 @@ def _refused(request: PageRequest, error: KnowledgeBaseError, conversation: str 
 def _page(request: PageRequest, *, status: int = 200, **context: Any) -> HttpResponse:
     asked = request.POST or request.GET
     collections = selectors.collections_for(request.principal)
+    document_count = _document_count(request.principal)
+    kept = context["conversation"].collections if context.get("conversation") else []
     shown = {
         "question": asked.get("question", asked.get("q", "")),
-        "chosen_collection": asked.get("collection", ""),
+        "chosen_collection": asked.get("collection", next(iter(kept), "")),
         "collections": collections,
-        "document_count": selectors.documents_for(request.principal)
-        .filter(active_version__isnull=False, archived_at=None)
-        .count(),
+        "document_count": document_count,
+        "may_begin": request.principal.is_administrator and not document_count,
     }
     return render(request, "retrieval/ask.html", {**shown, **context}, status=status)
+
+
+def _document_count(principal: Principal) -> int:
+    return selectors.documents_for(principal).filter(active_version__isnull=False, archived_at=None).count()
 
 
 @policy(Access.OBJECT)
@@ -104,26 +116,11 @@ def message(request: PageRequest, uid: str) -> HttpResponse:
 @require_POST
 def message_feedback(request: PageRequest, uid: str) -> HttpResponse:
     rated = get_message(request.principal, uid)
-    give_feedback(rated, principal=request.principal, vote=request.POST.get("vote", ""))
+    vote, reason = request.POST.get("vote", ""), request.POST.get("reason", "")
+    reason = reason if reason in REASONS else ""
+    give_feedback(rated, principal=request.principal, vote=vote, reason=reason)
     address = reverse("conversation", args=[rated.conversation.uid])
     if request.htmx:
-        context = {"uid": uid, "vote": request.POST.get("vote", "")}
+        context = {"uid": uid, "vote": vote, "reason": reason, "is_new": True}
         return render(request, "retrieval/_votes.html", context)
     return redirect(f"{address}#m-{uid}")
-
-
-@policy(Access.OBJECT)
-@get_or_post
-def conversation_delete(request: PageRequest, uid: str) -> HttpResponse:
-    current = get_conversation(request.principal, uid)
-    if request.method == "POST":
-        delete_conversation(current, principal=request.principal)
-        return redirect("ask")
-    context = {
-        "title": _("Delete “%(name)s”?") % {"name": current.title},
-        "text": _("The conversation and its answers are removed. This cannot be undone."),
-        "action": _("Delete conversation"),
-        "crumb": _("Ask"),
-        "back_url": reverse("conversation", args=[uid]),
-    }
-    return render(request, "confirm.html", context)

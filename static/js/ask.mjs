@@ -4,6 +4,7 @@ import { answerEvents } from './answer_events.mjs';
 const box = document.querySelector('.msgs'), template = document.getElementById('turn'), live = document.getElementById('live');
 const composer = document.getElementById('composer'), field = composer.elements.question;
 const send = composer.querySelector('[data-send]'), stopper = composer.querySelector('[data-stop]');
+const scope = composer.elements.collection, clearScope = composer.querySelector('[data-scope-clear]');
 const SLOW_MS = 8000, NEAR_END_PX = 120;
 let current = null;   // the answer that is coming in: { connection, message, isStopped }
 
@@ -34,13 +35,13 @@ function emptyTurn(question) {
 async function ask(question, action, form) {
   const asking = begin(), turn = emptyTurn(question);
   box.querySelector('[data-empty]')?.remove();
-  box.querySelectorAll(':scope > .note').forEach(note => note.remove());
+  box.querySelectorAll(':scope > .note, .next').forEach(part => part.remove());
   box.append(turn);
   toEnd();
   live.textContent = turn.querySelector('[data-stage]').textContent;
   const body = new URLSearchParams(new FormData(form));
   body.set('question', question);
-  if (!body.has('collection')) body.set('collection', composer.elements.collection.value);
+  if (!body.has('collection')) body.set('collection', scope.value);
   const open = () => fetch(action, { method: 'POST', body, headers: { Accept: 'text/event-stream' }, signal: asking.connection.signal });
   await show(turn, asking, () => ask(question, action, form), await first(turn, asking, question, open));
 }
@@ -49,7 +50,8 @@ async function first(turn, asking, question, open) {   // the response to the qu
   try {
     const response = await open();
     const kind = response.headers.get('Content-Type') || '';
-    if (response.redirected) { location.assign(response.url); return null; }   // the session ended
+    asking.request = response.headers.get('X-Trace-Id') || '';
+    if (response.redirected) return ended(turn, question, response.url);
     if (kind.startsWith('text/event-stream')) {
       asking.message = response.headers.get('X-Message');
       settle(response.headers.get('X-Conversation'), question);
@@ -58,10 +60,23 @@ async function first(turn, asking, question, open) {   // the response to the qu
     if (!kind.startsWith('text/html') || response.status >= 500) throw new Error(String(response.status));
     const holder = document.createElement('template');
     holder.innerHTML = await response.text();   // drawn and escaped by the server
+    if (!holder.content.querySelector('[data-problem]')) throw new Error(String(response.status));
     turn.querySelector('.work').replaceWith(holder.content);
-    field.value ||= question;
+    giveBack(question);
     return null;
   } catch { return undefined; }
+}
+
+function ended(turn, question, address) {   // the session: what was asked waits in the composer of this page
+  const signIn = new URL(address, location.href), link = turn.querySelector('[data-sign-in]'), note = turn.querySelector('[data-ended]');
+  signIn.searchParams.set('next', location.pathname);
+  link.href = signIn.href;
+  turn.querySelector('.work').hidden = true;
+  note.hidden = false;
+  giveBack(question);
+  live.textContent = note.textContent.trim();
+  link.focus();
+  return null;
 }
 
 async function show(turn, asking, again, response) {
@@ -108,6 +123,7 @@ async function finish(turn, message) {   // the turn as the server shows it now:
   const drawn = holder.content.querySelector('.turn');
   turn.replaceWith(drawn);
   window.htmx?.process(drawn);
+  showCopiers(drawn);
   if (follows) toEnd();
   live.textContent = said('answer-ready');
 }
@@ -117,17 +133,22 @@ function fail(turn, asking, again, error) {
   const note = turn.querySelector(stopped ? '[data-stopped]' : '[data-failed]');
   turn.querySelector('.work').hidden = true;
   turn.querySelector('.caret')?.classList.remove('caret');
-  if (!stopped && error) note.querySelector('[data-reason]').textContent = error.text;
-  note.hidden = turn.querySelector('[data-retry]').hidden = false;
-  live.textContent = note.textContent.trim();
+  if (!stopped) {
+    const reason = error?.text ?? (navigator.onLine ? null : said('offline'));
+    if (reason) note.querySelector('[data-reason]').textContent = reason;
+    note.querySelector('[data-request]').textContent = asking.request || '';
+  }
+  note.hidden = false;
+  live.textContent = (note.querySelector('[data-reason]') ?? note.firstElementChild.nextElementSibling.firstChild).textContent.trim();
   toEnd();
-  turn.querySelector('[data-again]').addEventListener('click', () => { if (!current) { turn.remove(); again(); } });
+  note.querySelector('[data-again]').addEventListener('click', () => { if (!current) { turn.remove(); again(); } });
 }
 
 function settle(address, question) {   // the page is now the conversation's own
   if (!address || location.pathname === address) return;
   history.pushState({}, '', address);
   composer.action = address;
+  document.querySelectorAll('[data-of-conversation]').forEach(link => { link.href = address + link.dataset.ofConversation; link.hidden = false; });
   document.querySelector('.conv-h h1').textContent = document.title = question;
   remember(address, question);
 }
@@ -135,6 +156,7 @@ function settle(address, question) {   // the page is now the conversation's own
 function remember(address, title) {   // the rail's list, as the server will draw it next time
   const list = document.querySelector('.hist');
   if (!list) return;
+  list.parentElement.hidden = false;
   list.querySelectorAll('[aria-current]').forEach(link => link.removeAttribute('aria-current'));
   const item = document.createElement('li'), link = document.createElement('a'), text = document.createElement('span');
   link.href = address;
@@ -161,12 +183,50 @@ document.addEventListener('submit', event => {
   event.preventDefault();
   const question = (event.submitter?.name === 'question' ? event.submitter.value : field.value).trim();
   if (current || !question) return;
-  if (form === composer) field.value = '';
+  if (form === composer) { field.value = ''; keepDraft(); }
   ask(question, form === composer ? composer.action : form.action, form);
 });
+field.addEventListener('input', keepDraft);
 field.addEventListener('keydown', event => {   // isComposing: never send in the middle of an input method
   if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) { event.preventDefault(); composer.requestSubmit(); }
 });
+document.addEventListener('click', event => {
+  const further = event.target.closest('[data-follow-up]'), copier = event.target.closest('[data-copy]');
+  if (further && !current && !isElsewhere(event)) { event.preventDefault(); ask(further.textContent, composer.action, composer); }
+  if (copier) copy(copier);
+});
+const isElsewhere = event => event.metaKey || event.ctrlKey || event.shiftKey;
+
+async function copy(button) {
+  const text = button.parentElement.querySelector('[data-copy-text]'), label = button.lastChild, before = label.textContent;
+  try { await navigator.clipboard.writeText(text.value); } catch {   // plain HTTP has no clipboard API
+    text.hidden = false;
+    text.select();
+    document.execCommand('copy');
+    text.hidden = true;
+    button.focus();
+  }
+  label.textContent = live.textContent = button.dataset.done;
+  setTimeout(() => { label.textContent = before; }, 3000);
+}
+
+const showCopiers = part => part.querySelectorAll('[data-copy]').forEach(button => { button.hidden = false; });
+showCopiers(document);
+document.addEventListener('htmx:afterSwap', () => { live.textContent = document.querySelector('.votes [data-told]')?.textContent ?? ''; });
+
+clearScope.addEventListener('click', () => { scope.value = ''; showScope(); scope.focus(); });
+scope.addEventListener('change', showScope);
+function showScope() { clearScope.hidden = !scope.value; }
+showScope();
+
+// what is typed survives a reload and a sign-in, for each conversation apart
+function draftKey() { return `draft:${new URL(composer.action).pathname}`; }
+function keepDraft() {
+  try { if (field.value.trim()) sessionStorage.setItem(draftKey(), field.value); else sessionStorage.removeItem(draftKey()); } catch { /* private mode: nothing is kept */ }
+}
+function giveBack(question) { field.value ||= question; keepDraft(); }
+try { field.value ||= sessionStorage.getItem(draftKey()) ?? ''; } catch { /* as above */ }
+
 addEventListener('popstate', () => location.reload());
 const target = location.hash.startsWith('#m-') && document.getElementById(location.hash.slice(1));
 if (target) target.scrollIntoView({ block: 'start' }); else toEnd();

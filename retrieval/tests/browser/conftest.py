@@ -57,7 +57,7 @@ def arrive(chromium, site) -> Iterator[Callable[..., Page]]:
         page.get_by_label("E-mail").fill(principal.email)
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("heading", name="Ask the knowledge base")).to_be_visible()
+        expect(page.get_by_role("heading", name=f"Hello, {principal.name}")).to_be_visible()
         return page
 
     yield sign_in

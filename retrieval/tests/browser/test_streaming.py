@@ -58,7 +58,7 @@ def test_stop_ends_the_answer_and_keeps_the_question(arrive, shelf, reader, held
     ask(page)
     expect(page.locator("[data-stage]")).to_contain_text("found")
     page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("Stopped. What stands here is incomplete").first).to_be_visible()
+    expect(page.get_by_text("Stopped. The text above is incomplete").first).to_be_visible()
     assert Message.objects.get().state == Message.State.STOPPED
     held.set()
     page.get_by_role("button", name="Try again").click()

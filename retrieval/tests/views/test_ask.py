@@ -75,8 +75,44 @@ def test_a_refusal_reads_alike_for_hidden_and_missing(visit, shelf, reader, outs
     hidden = visit(outsider).post("/", {"question": QUESTION}, follow=True).content.decode()
     missing = visit(reader).post("/", {"question": "zeppelin"}, follow=True).content.decode()
     for page in (hidden, missing):
-        assert "Nothing open to you supports an answer" in page
-        assert "/d/" not in page
+        assert "To avoid misleading you" in page
+    assert "/d/" not in hidden
+    assert "See the closest passage" in missing
+    assert ">Travel</a>" in missing
+
+
+def test_what_was_read_is_shown_as_far_as_it_is_still_open(visit, calm, library, shelf, reader):
+    other = library.collection("Trips", reader)
+    library.document(other, "Trains", "The nightly train to Lisbon has a cap on hotel luggage.")
+    path = f"/c/{answer(QUESTION, principal=reader).conversation_uid}"
+    page = calm(visit(reader).get(path))
+    assert "2 passages · 2 documents" in page
+    assert ">Trains</a>" in page
+    library.revoke(other.scope, reader)
+    page = visit(reader).get(path).content.decode()
+    assert "1 passage · 1 document" in page
+    assert "Trains" not in page
+
+
+def test_the_copy_has_numbered_sources_with_whole_addresses(visit, shelf, reader):
+    message = answer(QUESTION, principal=reader)
+    page = visit(reader).get(f"/c/{message.conversation_uid}").content.decode()
+    copied = page.split("data-copy-text")[1].split(">")[1].split("</textarea")[0]
+    assert copied.startswith(
+        "The nightly hotel cap in Lisbon is 145 euros. [1]\n\n[1] Travel · p. 1 · http://testserver/d/"
+    )
+
+
+def test_where_to_look_stays_with_the_conversation(visit, shelf, reader, library):
+    client = visit(reader)
+    client.post("/", {"question": QUESTION, "collection": str(shelf.uid)})
+    current = Conversation.objects.get()
+    assert current.collections == [str(shelf.uid)]
+    assert f'value="{shelf.uid}" selected' in client.get(f"/c/{current.uid}").content.decode()
+    client.post(f"/c/{current.uid}", {"question": QUESTION})
+    assert Conversation.objects.get().collections == [str(shelf.uid)]
+    client.post(f"/c/{current.uid}", {"question": QUESTION, "collection": ""})
+    assert Conversation.objects.get().collections == []
 
 
 def test_an_answer_is_withdrawn_when_its_source_closes(visit, library, shelf, reader):
@@ -103,6 +139,24 @@ def test_a_vote_is_kept_and_shown(visit, shelf, reader):
     path = f"/m/{message.uid}/feedback"
     part = visit(reader).post(path, {"vote": "up"}, headers={"HX-Request": "true"}).content.decode()
     assert 'value="up" aria-label="Helpful" title="Helpful" aria-pressed="true"' in part
+    assert "What is wrong with it?" not in part
+
+
+def test_a_reason_is_kept_with_the_vote(visit, shelf, reader):
+    message = answer(QUESTION, principal=reader)
+    client, path = visit(reader), f"/m/{message.uid}/feedback"
+    client.post(path, {"vote": "down", "reason": "outdated"})
+    assert (Feedback.objects.get().vote, Feedback.objects.get().reason) == ("down", "outdated")
+    page = client.get(f"/c/{message.conversation_uid}").content.decode()
+    assert 'value="outdated" aria-pressed="true"' in page
+    client.post(path, {"vote": "down", "reason": "made up"})
+    assert Feedback.objects.get().reason == ""
+
+
+def test_the_administrator_of_an_empty_site_is_told_how_to_begin(visit, calm, library, person):
+    page = calm(visit(person("chief", is_superuser=True)).get("/"))
+    assert "Begin with a few documents" in page
+    assert "Begin with a few documents" not in calm(visit(person("clerk")).get("/"))
 
 
 def test_the_viewer_lists_the_passages_of_the_answer(visit, calm, shelf, reader):
@@ -124,5 +178,5 @@ def test_deleting_a_conversation_is_confirmed_first(visit, calm, shelf, reader):
     path = f"/c/{answer(QUESTION, principal=reader).conversation_uid}/delete"
     assert "This cannot be undone" in calm(visit(reader).get(path))
     assert Conversation.objects.exists()
-    assert visit(reader).post(path).url == "/"
+    assert visit(reader).post(path).url == "/c"
     assert not Conversation.objects.exists()
