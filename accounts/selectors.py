@@ -1,5 +1,7 @@
 """Reads of accounts: built-in groups, and the lists that pages and the API show."""
 
+import re
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import Group
@@ -7,10 +9,12 @@ from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts.models import ApiToken, BuiltinGroup, User
-from accounts.values import Principal
+from accounts.values import Holder, Principal
 from kb_platform.errors import NotFound
 
 Row = TypeVar("Row")
+MOST_FOUND = 8
+_HAN = re.compile("[\u3400-\u9fff]")
 
 
 def restore_builtin_groups(**_signal: Any) -> None:
@@ -75,9 +79,45 @@ def _found(row: Row | None) -> Row:
     return row
 
 
-def sharing_choices() -> tuple[list[User], list[Group]]:
-    """The active people and the groups that a scope may be opened to."""
-    return list(User.objects.filter(is_active=True).order_by("name", "email")), list(groups())
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundHolder:
+    """A person or group that can be put on a list. `member_count` is of active people, 0 for a person."""
+
+    holder: Holder
+    name: str
+    email: str = ""
+    member_count: int = 0
+
+
+def find_holders(text: str, *, most: int = MOST_FOUND) -> list[FoundHolder]:
+    """Groups, then active people, whose name or e-mail address holds the text; at most `most`.
+
+    Fewer than two letters, or one Han character, find nobody: the directory is searched, never listed.
+    """
+    text = text.replace("\x00", "").strip()
+    if len(text) < 2 and not _HAN.search(text):
+        return []
+    crowds = [
+        FoundHolder(
+            holder=Holder.group(group.pk),
+            name=group_name(group),
+            member_count=getattr(group, "member_count", 0),
+        )
+        for group in groups()
+        if text.casefold() in group_name(group).casefold() or text.casefold() in group.name.casefold()
+    ]
+    rows = User.objects.filter(Q(name__icontains=text) | Q(email__icontains=text), is_active=True)
+    persons = [
+        FoundHolder(holder=Holder.user(user.pk), name=str(user), email=user.email)
+        for user in rows.order_by("name", "email")[:most]
+    ]
+    return [*crowds, *persons][:most]
+
+
+def named_holders(text: str) -> list[FoundHolder]:
+    """Whoever is meant by exactly this e-mail address or name: usually one, several for a shared name."""
+    wanted = text.strip().casefold()
+    return [found for found in find_holders(text, most=50) if wanted in (found.name.casefold(), found.email)]
 
 
 def tokens_of(principal: Principal) -> QuerySet[ApiToken]:

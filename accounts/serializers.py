@@ -8,8 +8,10 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from accounts.models import AccessScope, ApiToken, User
+from accounts.permissions.explanation import AccessVerdict
 from accounts.permissions.grants import grants_of
-from accounts.selectors import group_name
+from accounts.permissions.plans import Terms
+from accounts.selectors import FoundHolder, group_name
 from accounts.tokens import DEFAULT_DAYS, MAX_DAYS
 from accounts.values import GrantRequest, Holder, HolderKind, Permission, StoredGrant, TokenScope
 from kb_platform.api import field_texts
@@ -178,6 +180,50 @@ class GrantsOutput(StrictSerializer):
     """The whole list of a scope, as it is taken and given."""
 
     grants = serializers.ListField(child=GrantSerializer(), max_length=MAX_GRANTS)
+    version = serializers.CharField(
+        required=False,
+        max_length=100,
+        help_text="Changes with the list. Sent back, it makes the call fail with 409 when somebody has changed the list.",
+    )
+
+
+class TermsOutput(serializers.Serializer[Any]):
+    permission = serializers.CharField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+
+
+class GrantChangeOutput(serializers.Serializer[Any]):
+    """One entry of a list that would be new (`before` is null), go (`after` is null) or change."""
+
+    user = serializers.CharField(required=False)
+    group = serializers.CharField(required=False)
+    name = serializers.CharField()
+    before = TermsOutput(allow_null=True)
+    after = TermsOutput(allow_null=True)
+
+
+class HolderOutput(serializers.Serializer[Any]):
+    """A person or a group that can be put on a list: either `user` or `group`."""
+
+    user = serializers.CharField(required=False)
+    group = serializers.CharField(required=False)
+    name = serializers.CharField()
+    email = serializers.CharField()
+    member_count = serializers.IntegerField()
+
+
+class HoldersOutput(serializers.Serializer[Any]):
+    results = HolderOutput(many=True)
+
+
+class AccessVerdictOutput(serializers.Serializer[Any]):
+    """Whether a person has access, at which level (null: none), and through which entries."""
+
+    user = serializers.CharField()
+    name = serializers.CharField()
+    is_active = serializers.BooleanField()
+    permission = serializers.CharField(allow_null=True)
+    paths = serializers.ListField(child=GrantSerializer())
 
 
 def parse_grants(data: Any) -> list[GrantRequest]:
@@ -185,10 +231,21 @@ def parse_grants(data: Any) -> list[GrantRequest]:
 
     Raises InvalidInput with fields such as `grants.0.permission`. Whether the holders exist is the service's question.
     """
+    return [_request(row) for row in _checked_list(data)["grants"]]
+
+
+def parse_version(data: Any) -> str:
+    """The version of the list that the caller has read, empty when it names none."""
+    version = data.get("version", "") if isinstance(data, dict) else ""
+    return version if isinstance(version, str) else ""
+
+
+def _checked_list(data: Any) -> dict[str, Any]:
     body = GrantsOutput(data=data)
     if not body.is_valid():
         raise InvalidInput(fields=field_texts(body.errors))
-    return [_request(row) for row in body.validated_data["grants"]]
+    checked: dict[str, Any] = body.validated_data
+    return checked
 
 
 def _request(row: Mapping[str, Any]) -> GrantRequest:
@@ -217,3 +274,31 @@ def grants_as_json(grants: Sequence[StoredGrant]) -> list[dict[str, Any]]:
         }
         for grant in grants
     ]
+
+
+def verdict_as_json(verdict: AccessVerdict) -> dict[str, Any]:
+    return {
+        "user": str(verdict.user_id),
+        "name": verdict.name,
+        "is_active": verdict.is_active,
+        "permission": verdict.level,
+        "paths": grants_as_json(verdict.paths),
+    }
+
+
+def holders_as_json(found: Sequence[FoundHolder]) -> dict[str, Any]:
+    return {
+        "results": [
+            {
+                holder.holder.kind.value: str(holder.holder.id),
+                "name": holder.name,
+                "email": holder.email,
+                "member_count": holder.member_count,
+            }
+            for holder in found
+        ]
+    }
+
+
+def terms_as_json(terms: Terms | None) -> dict[str, Any] | None:
+    return {"permission": terms[0].value, "expires_at": terms[1]} if terms else None

@@ -11,14 +11,27 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
-from accounts.permissions.visibility import require, visible_scopes
+from accounts.permissions.explanation import explain_access
+from accounts.permissions.grants import grants_of, version_of
+from accounts.permissions.visibility import require, require_sharing, visible_scopes
 from accounts.principals import principal_on
-from accounts.serializers import GrantsOutput, parse_grants, render_grants
-from accounts.values import Permission
+from accounts.selectors import find_holders, find_user
+from accounts.serializers import (
+    AccessVerdictOutput,
+    GrantsOutput,
+    HoldersOutput,
+    holders_as_json,
+    parse_grants,
+    parse_version,
+    render_grants,
+    verdict_as_json,
+)
+from accounts.values import GrantRequest, Permission
 from ingestion import files, selectors, services
 from ingestion import serializers as shapes
+from ingestion.access import access_version, follows_collection, plan_collection, plan_document
 from ingestion.blobs import store
-from ingestion.models import Collection
+from ingestion.models import Collection, Document
 from ingestion.values import SourceFile, clean_name
 from kb_platform.api import Pages
 from kb_platform.policies import Access, policy
@@ -87,16 +100,64 @@ class CollectionDetail(APIView):
 class CollectionGrants(APIView):
     @extend_schema(responses=GrantsOutput)
     def get(self, request: Request, uid: str) -> Response:
-        collection = selectors.get_collection(principal_on(request), uid)
-        require(principal_on(request), Permission.MANAGE, collection.scope_id)
-        return Response({"grants": render_grants(collection.scope)})
+        return Response(self._answer(_managed_collection(request, uid)))
 
     @extend_schema(request=GrantsOutput, responses=GrantsOutput)
     def put(self, request: Request, uid: str) -> Response:
+        """Replace the list. Your own entry stays; a list without a lasting manager is refused."""
         collection = selectors.get_collection(principal_on(request), uid)
-        grants = parse_grants(request.data)
-        services.share_collection(actor=principal_on(request), collection=collection, grants=grants)
-        return Response({"grants": render_grants(collection.scope)})
+        services.share_collection(
+            actor=principal_on(request),
+            collection=collection,
+            grants=parse_grants(request.data),
+            version=parse_version(request.data),
+        )
+        return Response(self._answer(collection))
+
+    def _answer(self, collection: Collection) -> dict[str, Any]:
+        version = version_of(grants_of(collection.scope))
+        return {"grants": render_grants(collection.scope), "version": version}
+
+
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
+class CollectionGrantsPreview(APIView):
+    @extend_schema(request=GrantsOutput, responses=shapes.AccessPlanOutput)
+    def post(self, request: Request, uid: str) -> Response:
+        """What replacing the list would change, without changing it: who gains and loses sight of how much."""
+        collection = _managed_collection(request, uid)
+        planned = plan_collection(principal_on(request), collection, parse_grants(request.data))
+        return Response(shapes.plan_json(planned, version_of(grants_of(collection.scope))))
+
+
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
+class CollectionAccess(APIView):
+    @extend_schema(parameters=[OpenApiParameter("user", str)], responses=AccessVerdictOutput)
+    def get(self, request: Request, uid: str) -> Response:
+        """Whether a person can see the collection, and why; for its managers."""
+        collection = _managed_collection(request, uid)
+        person = find_user(request.query_params.get("user", ""))
+        return Response(verdict_as_json(explain_access(collection.scope, person)))
+
+
+@policy(Access.SIGNED_IN, scope="ingest")
+class HolderList(APIView):
+    @extend_schema(parameters=[OpenApiParameter("q", str)], responses=HoldersOutput)
+    def get(self, request: Request) -> Response:
+        """At most eight people and groups whose name or address holds `q`, for those who share something."""
+        require_sharing(principal_on(request))
+        return Response(holders_as_json(find_holders(request.query_params.get("q", ""))))
+
+
+def _managed_collection(request: Request, uid: str) -> Collection:
+    collection = selectors.get_collection(principal_on(request), uid)
+    require(principal_on(request), Permission.MANAGE, collection.scope_id)
+    return collection
+
+
+def _managed_document(request: Request, uid: str) -> Document:
+    document = selectors.get_document(principal_on(request), uid)
+    require(principal_on(request), Permission.MANAGE, document.scope_id)
+    return document
 
 
 @policy(Access.SIGNED_IN, scope=READERS, write_scope="ingest")
@@ -167,22 +228,47 @@ class DocumentDetail(APIView):
 class DocumentGrants(APIView):
     @extend_schema(responses=GrantsOutput)
     def get(self, request: Request, uid: str) -> Response:
-        document = selectors.get_document(principal_on(request), uid)
-        require(principal_on(request), Permission.MANAGE, document.scope_id)
-        return Response(self._answer(request, uid))
+        return Response(self._answer(_managed_document(request, uid)))
 
     @extend_schema(request=GrantsOutput, responses=GrantsOutput)
     def put(self, request: Request, uid: str) -> Response:
-        document = selectors.get_document(principal_on(request), uid)
-        follow = isinstance(request.data, dict) and request.data.get("grants", ()) is None
-        grants = None if follow else parse_grants(request.data)
-        services.share_document(actor=principal_on(request), document=document, grants=grants)
-        return Response(self._answer(request, uid))
+        """Replace the document's own list; `null` for `grants` lets it follow its collection again."""
+        services.share_document(
+            actor=principal_on(request),
+            document=selectors.get_document(principal_on(request), uid),
+            grants=_wanted_list(request),
+            version=parse_version(request.data),
+        )
+        return Response(self._answer(selectors.get_document(principal_on(request), uid)))
 
-    def _answer(self, request: Request, uid: str) -> dict[str, Any]:
-        document = selectors.get_document(principal_on(request), uid)
-        own = document.scope_id != document.collection.scope_id
-        return {"grants": render_grants(document.scope) if own else None}
+    def _answer(self, document: Document) -> dict[str, Any]:
+        own = None if follows_collection(document) else render_grants(document.scope)
+        return {"grants": own, "version": access_version(document)}
+
+
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
+class DocumentGrantsPreview(APIView):
+    @extend_schema(request=GrantsOutput, responses=shapes.AccessPlanOutput)
+    def post(self, request: Request, uid: str) -> Response:
+        """What another list, or `null` for that of the collection, would change, without changing it."""
+        document = _managed_document(request, uid)
+        planned = plan_document(principal_on(request), document, _wanted_list(request))
+        return Response(shapes.plan_json(planned, access_version(document)))
+
+
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
+class DocumentAccess(APIView):
+    @extend_schema(parameters=[OpenApiParameter("user", str)], responses=AccessVerdictOutput)
+    def get(self, request: Request, uid: str) -> Response:
+        """Whether a person can see the document, and why; for its managers."""
+        document = _managed_document(request, uid)
+        person = find_user(request.query_params.get("user", ""))
+        return Response(verdict_as_json(explain_access(document.scope, person)))
+
+
+def _wanted_list(request: Request) -> list[GrantRequest] | None:
+    follow = isinstance(request.data, dict) and request.data.get("grants", ()) is None
+    return None if follow else parse_grants(request.data)
 
 
 @policy(Access.OBJECT, scope=READERS, write_scope="ingest")

@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from ingestion.models import Collection, Document
 from ingestion.values import Attributes
@@ -13,7 +14,16 @@ from kb_platform.errors import KnowledgeBaseError
 class CollectionForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=200)
     description = forms.CharField(
-        label=_("Description"), required=False, max_length=2000, widget=forms.Textarea(attrs={"rows": 3})
+        label=_("Note for readers"), required=False, max_length=2000, widget=forms.Textarea(attrs={"rows": 3})
+    )
+    language = forms.ChoiceField(
+        label=_("Main language"),
+        required=False,
+        choices=[
+            ("", _("No single one")),
+            ("zh", pgettext_lazy("language of a document", "Chinese")),
+            ("en", pgettext_lazy("language of a document", "English")),
+        ],
     )
 
 

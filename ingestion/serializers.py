@@ -7,7 +7,8 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from accounts.serializers import render_grants
+from accounts.serializers import GrantChangeOutput, GrantSerializer, render_grants, terms_as_json
+from ingestion.access import AccessPlan
 from ingestion.models import Chunk, Collection, Document, DocumentVersion, IngestJob
 from ingestion.reasons import reason_text
 from ingestion.values import Attributes
@@ -69,6 +70,49 @@ class CollectionOutput(serializers.Serializer[Collection]):
         """Who else may see it is told to those who manage it."""
         manages = collection.scope_id in self.context.get("managed_scopes", ())
         return {"grants": render_grants(collection.scope)} if manages else {}
+
+
+class AccessPlanOutput(serializers.Serializer[Any]):
+    """What saving a list would change. gaining, losing: how many people; documents: searchable ones it decides about;
+
+    untouched_documents: those of a collection with lists of their own.
+    """
+
+    grants = serializers.ListField(child=GrantSerializer())
+    version = serializers.CharField()
+    changes = GrantChangeOutput(many=True)
+    gaining = serializers.IntegerField()
+    losing = serializers.IntegerField()
+    documents = serializers.IntegerField()
+    untouched_documents = serializers.IntegerField()
+
+
+def plan_json(planned: AccessPlan, version: str) -> dict[str, Any]:
+    """version: of the list as it is now."""
+    return {
+        "grants": [
+            {
+                holder.kind.value: str(holder.id),
+                "name": planned.names.get(holder, ""),
+                **(terms_as_json(terms) or {}),
+            }
+            for holder, terms in planned.after.items()
+        ],
+        "version": version,
+        "changes": [
+            {
+                change.holder.kind.value: str(change.holder.id),
+                "name": change.name,
+                "before": terms_as_json(change.before),
+                "after": terms_as_json(change.after),
+            }
+            for change in planned.plan.changes
+        ],
+        "gaining": len(planned.plan.gaining),
+        "losing": len(planned.plan.losing),
+        "documents": planned.document_count,
+        "untouched_documents": planned.untouched_count,
+    }
 
 
 class AttributesInput(serializers.Serializer[Any]):

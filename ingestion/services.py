@@ -9,10 +9,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import AccessScope
+from accounts.permissions.grants import require_version, take_turns
 from accounts.permissions.visibility import require, visible_scopes
 from accounts.services import create_scope, replace_grants
 from accounts.values import Actor, GrantRequest, Permission, Principal
 from ingestion import ledger
+from ingestion.access import access_version
 from ingestion.indexing import tables
 from ingestion.models import (
     IN_FORCE,
@@ -89,10 +91,15 @@ def delete_collection(*, actor: Principal, collection: Collection) -> None:
 
 
 @transaction.atomic
-def share_collection(*, actor: Principal, collection: Collection, grants: Sequence[GrantRequest]) -> None:
-    """Replace who may see, contribute to and manage the collection."""
+def share_collection(
+    *, actor: Principal, collection: Collection, grants: Sequence[GrantRequest], version: str = ""
+) -> None:
+    """Replace who may see, contribute to and manage the collection.
+
+    version: of the list that was read before. Raises Conflict when somebody has changed it since.
+    """
     require(actor, Permission.MANAGE, collection.scope_id)
-    replace_grants(actor=actor, scope=collection.scope, grants=grants, subject=collection)
+    replace_grants(actor=actor, scope=collection.scope, grants=grants, subject=collection, version=version)
 
 
 # --- documents --------------------------------------------------------------------------------------------
@@ -246,10 +253,17 @@ def move_document(*, actor: Principal, document: Document, collection: Collectio
 
 
 @transaction.atomic
-def share_document(*, actor: Principal, document: Document, grants: Sequence[GrantRequest] | None) -> None:
-    """Give a document a list of its own, or with None let it follow its collection again."""
+def share_document(
+    *, actor: Principal, document: Document, grants: Sequence[GrantRequest] | None, version: str = ""
+) -> None:
+    """Give a document a list of its own, or with None let it follow its collection again.
+
+    version: `access_version` of what was read before. Raises Conflict when somebody has changed it since.
+    """
+    take_turns()
     document = _locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
+    require_version(version, access_version(document))
     own = document.scope if document.scope_id != document.collection.scope_id else None
     if grants is None:
         if own:

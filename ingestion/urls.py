@@ -7,6 +7,11 @@ from ingestion.views import collections, documents, sharing
 urlpatterns = [
     path("manage/collections", collections.collections, name="collections"),
     path("manage/collections/new", collections.collection_new, name="collection_new"),
+    path("manage/collections/<str:uid>", collections.collection, name="collection"),
+    path(
+        "manage/collections/<str:uid>/activity", collections.collection_activity, name="collection_activity"
+    ),
+    path("manage/holders", sharing.holder_search, name="holder_search"),
     path("manage/collections/<str:uid>/edit", collections.collection_edit, name="collection_edit"),
     path("manage/collections/<str:uid>/delete", collections.collection_delete, name="collection_delete"),
     path("manage/collections/<str:uid>/sharing", sharing.collection_sharing, name="collection_sharing"),

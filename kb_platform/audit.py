@@ -1,8 +1,10 @@
 """Write the audit log. Call inside the transaction of the change, so that neither exists without the other."""
 
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from django.db import models, transaction
+from django.db.models import Q, QuerySet
 
 from kb_platform.models import AuditEntry
 from kb_platform.trace import trace_id
@@ -32,3 +34,11 @@ def record(actor: Actor, action: str, subject: models.Model | None = None, **det
         detail=detail,
         trace_id=trace_id(),
     )
+
+
+def entries_about(objects: Mapping[str, Collection[str]]) -> QuerySet[AuditEntry]:
+    """What was done to the named objects, latest first: public ids by object type. The caller chose them as somebody."""
+    wanted = Q(pk__in=())
+    for object_type, ids in objects.items():
+        wanted |= Q(object_type=object_type, object_id__in=ids)
+    return AuditEntry.objects.filter(wanted).order_by("-id")

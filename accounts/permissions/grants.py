@@ -4,6 +4,7 @@ One holder has one row for a scope. A scope always keeps a manager: somebody act
 in it, whose `manage` has no end. Where the last one leaves, the administrators take over.
 """
 
+import hashlib
 from collections.abc import Collection as Some
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,7 +21,7 @@ from accounts.permissions.visibility import require
 from accounts.selectors import administrators, group_name
 from accounts.values import Actor, GrantRequest, Holder, HolderKind, Permission, Principal, StoredGrant
 from kb_platform.audit import record
-from kb_platform.errors import InvalidInput
+from kb_platform.errors import Conflict, InvalidInput
 
 Wanted = dict[Holder, tuple[Permission, datetime | None]]
 
@@ -48,28 +49,27 @@ def _creator(actor: Actor) -> Holder:
 
 @transaction.atomic
 def replace_grants(
-    *, actor: Actor, scope: AccessScope, grants: Sequence[GrantRequest], subject: models.Model | None = None
+    *,
+    actor: Actor,
+    scope: AccessScope,
+    grants: Sequence[GrantRequest],
+    subject: models.Model | None = None,
+    version: str = "",
 ) -> list[StoredGrant]:
     """Make `grants` the whole list of the scope, but for the caller's own grant, which stays as it is.
 
-    subject: the collection or document that the audit log names. Returns the list as stored.
-    Raises NotFound or NotAllowed without `manage`; InvalidInput for a bad entry or when no manager would be left.
+    subject: the collection or document that the audit log names. version: of the list that was read before; when
+    somebody has changed it since, nothing is written. Returns the list as stored.
+    Raises NotFound or NotAllowed without `manage`; InvalidInput for a bad entry or when no manager would be left;
+    Conflict when `version` is not that of the list.
     """
     take_turns()
     if isinstance(actor, Principal):
         require(actor, Permission.MANAGE, scope.pk)
-    _check(grants)
     before = grants_of(scope)
-    wanted = {grant.holder: (grant.permission, grant.expires_at) for grant in grants}
-    wanted |= {
-        grant.holder: (grant.permission, grant.expires_at)
-        for grant in before
-        if grant.holder == Holder.user(actor.user_id or 0)
-    }
+    require_version(version, version_of(before))
+    wanted = checked_list(actor, before, grants)
     _write(actor, scope, wanted)
-    if scopes_without_manager([scope.pk]):
-        reason = _("Somebody must keep the right to manage, without an end date.")
-        raise InvalidInput(reason, fields={"grants": reason})
     after = grants_of(scope)
     if after != before:
         record(
@@ -82,17 +82,71 @@ def replace_grants(
     return after
 
 
+def checked_list(actor: Actor, before: Sequence[StoredGrant], grants: Sequence[GrantRequest]) -> Wanted:
+    """The list as it would be stored: `grants`, and the actor's own grant as it is in `before`.
+
+    Raises InvalidInput for a bad entry, or when nobody would be left to manage.
+    """
+    _check(grants)
+    wanted = {grant.holder: (grant.permission, grant.expires_at) for grant in grants}
+    wanted |= {
+        grant.holder: (grant.permission, grant.expires_at)
+        for grant in before
+        if grant.holder == Holder.user(actor.user_id or 0)
+    }
+    if not _has_manager(wanted):
+        reason = _("Somebody must keep the right to manage, without an end date.")
+        raise InvalidInput(reason, fields={"grants": reason})
+    return wanted
+
+
+def _has_manager(wanted: Wanted) -> bool:
+    lasting = [holder for holder, terms in wanted.items() if terms == (Permission.MANAGE, None)]
+    people = [holder.id for holder in lasting if holder.kind is HolderKind.USER]
+    crowds = [holder.id for holder in lasting if holder.kind is HolderKind.GROUP]
+    return (
+        User.objects.filter(pk__in=people, is_active=True).exists()
+        or Group.objects.filter(Q(builtin__isnull=False) | Q(user__is_active=True), pk__in=crowds).exists()
+    )
+
+
+def version_of(grants: Sequence[StoredGrant]) -> str:
+    """A short text that changes with the list: who, which level, until when."""
+    lines = sorted(
+        f"{grant.holder.kind}:{grant.holder.id}:{grant.permission}:{grant.expires_at}" for grant in grants
+    )
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def require_version(read: str, present: str) -> None:
+    """Refuse a change that was made looking at another list than the present one. Empty: not asked for."""
+    if read and read != present:
+        raise Conflict(
+            _("Somebody else has changed the list meanwhile. Look at it again before you save."),
+            code="changed_meanwhile",
+        )
+
+
 def grants_of(scope: AccessScope) -> list[StoredGrant]:
     """The grants in force, groups first, then people by name. Ended ones are left out."""
+    return grants_by_scope([scope.pk])[scope.pk]
+
+
+def grants_by_scope(scope_ids: Some[int]) -> dict[int, list[StoredGrant]]:
+    """The grants in force of several scopes, each list as `grants_of` gives it. Two queries for any number."""
     live = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
-    through_groups = scope.group_grants.filter(live).select_related(
+    wanted = live & Q(content_object_id__in=list(scope_ids))
+    through_groups = GroupScopeGrant.objects.filter(wanted).select_related(
         "group__builtin", "permission", "granted_by"
     )
-    to_people = scope.user_grants.filter(live).select_related("user", "permission", "granted_by")
-    return [
-        *sorted((_stored(row) for row in through_groups), key=lambda grant: grant.name),
-        *sorted((_stored(row) for row in to_people), key=lambda grant: grant.name),
-    ]
+    to_people = UserScopeGrant.objects.filter(wanted).select_related("user", "permission", "granted_by")
+    found: dict[int, list[StoredGrant]] = {scope_id: [] for scope_id in scope_ids}
+    for rows in (through_groups, to_people):
+        for scope_id, grant in sorted(
+            ((row.content_object_id, _stored(row)) for row in rows), key=lambda pair: pair[1].name
+        ):
+            found[scope_id].append(grant)
+    return found
 
 
 def _stored(row: UserScopeGrant | GroupScopeGrant) -> StoredGrant:

@@ -44,3 +44,9 @@ def require(principal: Principal, permission: Permission, scope_id: int) -> None
     if may(principal, permission, scope_id):
         return
     raise NotAllowed() if may(principal, Permission.VIEW, scope_id) else NotFound()
+
+
+def require_sharing(principal: Principal) -> None:
+    """The directory of people is searched by administrators and by whoever manages something; others are refused."""
+    if not principal.is_administrator and not visible_scopes(principal, at_least=Permission.MANAGE):
+        raise NotAllowed()

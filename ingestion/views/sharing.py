@@ -1,54 +1,88 @@
-"""Who may see a collection or a document: one form that lists everybody and replaces the list when it is saved."""
+"""Who may see a collection or a document: a list that is edited on the page and saved as a whole.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+Every button posts the whole form. Only "save" writes; the others show the page again with what would change, so the
+page works the same with and without scripts.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts.models import AccessScope, User
-from accounts.permissions.grants import grants_of
-from accounts.permissions.visibility import require
+from accounts.models import AccessScope
+from accounts.permissions.explanation import explain_access
+from accounts.permissions.grants import grants_of, version_of
+from accounts.permissions.visibility import may, require, require_sharing
 from accounts.requests import PageRequest
-from accounts.selectors import group_name, groups, sharing_choices
-from accounts.values import GrantRequest, Holder, HolderKind, Permission, Principal, StoredGrant
+from accounts.selectors import FoundHolder, find_holders, find_user, named_holders
+from accounts.values import GrantRequest, HolderKind, Permission, Principal, StoredGrant
 from ingestion import selectors, services
-from kb_platform.errors import InvalidInput
+from ingestion.access import (
+    AccessPlan,
+    access_version,
+    follows_collection,
+    plan_collection,
+    plan_document,
+)
+from ingestion.access_words import change_lines, documents_phrase
+from ingestion.models import Collection, Document
+from ingestion.staging import (
+    LEVELS,
+    REMOVE,
+    SharingRow,
+    Shown,
+    edits_in,
+    holder_of,
+    requests_in,
+    sharing_rows,
+    staged_rows,
+    subject_of,
+)
+from kb_platform.errors import Conflict, InvalidInput, NotFound
 from kb_platform.policies import Access, policy
 
+__all__ = ["collection_sharing", "document_sharing", "holder_search", "sharing_rows"]
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])
-LEVELS = (
-    (Permission.VIEW.value, gettext_lazy("View")),
-    (Permission.CONTRIBUTE.value, gettext_lazy("Contribute")),
-    (Permission.MANAGE.value, gettext_lazy("Manage")),
-)
-REMOVE = "remove"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharingRow:
-    """One holder in the form. `subject` is "group:3" or "user:7"; the reader's own row cannot be changed."""
+class Subject:
+    """What is shared. grants: the list that is edited. switches: the form exchanges one list for another.
 
-    subject: str
-    name: str
-    detail: str
-    is_group: bool
-    is_own: bool
-    member_count: int
-    permission: str
-    expires_on: str
+    editable: False while a document follows its collection. plan and save take the wished list.
+    """
+
+    scope: AccessScope
+    grants: Sequence[StoredGrant]
+    version: str
+    plan: Callable[[Sequence[GrantRequest]], AccessPlan]
+    save: Callable[[Sequence[GrantRequest]], None]
+    context: dict[str, Any]
+    done_url: str
+    editable: bool = True
+    switches: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Staged:
+    """The list on the page. `problem` says why it cannot be saved as it is."""
+
+    rows: list[SharingRow]
+    planned: AccessPlan | None = None
+    wished: list[GrantRequest] = field(default_factory=list)
+    problem: str = ""
+    found: list[FoundHolder] = field(default_factory=list)
 
     @property
-    def permission_label(self) -> str:
-        return str(dict(LEVELS)[self.permission])
+    def change_count(self) -> int:
+        return sum(bool(row.mark) for row in self.rows)
 
 
 @policy(Access.OBJECT)
@@ -56,17 +90,7 @@ class SharingRow:
 def collection_sharing(request: PageRequest, uid: str) -> HttpResponse:
     collection = selectors.get_collection(request.principal, uid)
     require(request.principal, Permission.MANAGE, collection.scope_id)
-    problem = ""
-    if request.method == "POST":
-        try:
-            wanted = wished_grants(request.POST)
-            services.share_collection(actor=request.principal, collection=collection, grants=wanted)
-            messages.success(request, _("Saved. It holds from the next search on."))
-            return redirect("collection_sharing", uid)
-        except InvalidInput as error:
-            problem = _in_words(error)
-    context = {"collection": collection, "subject_name": collection.name, "back_url": reverse("collections")}
-    return _page(request, collection.scope, problem, **context)
+    return _respond(request, lambda: _of_collection(request.principal, collection))
 
 
 @policy(Access.OBJECT)
@@ -74,113 +98,212 @@ def collection_sharing(request: PageRequest, uid: str) -> HttpResponse:
 def document_sharing(request: PageRequest, uid: str) -> HttpResponse:
     document = selectors.get_document(request.principal, uid)
     require(request.principal, Permission.MANAGE, document.scope_id)
-    follows = document.scope_id == document.collection.scope_id
-    problem = ""
-    if request.method == "POST":
-        try:
-            wanted = None if request.POST.get("follow") else wished_grants(request.POST)
-            services.share_document(actor=request.principal, document=document, grants=wanted)
-            messages.success(request, _("Saved. It holds from the next search on."))
-            return redirect("document", uid)
-        except InvalidInput as error:
-            problem = _in_words(error)
-    return _page(
-        request,
-        document.scope,
-        problem,
-        document=document,
-        collection=document.collection,
-        subject_name=document.title,
-        follows_collection=follows,
-        own_list=not follows,
-        back_url=reverse("document", args=[uid]),
+    return _respond(request, lambda: _of_document(request, uid))
+
+
+@policy(Access.SIGNED_IN)
+@require_safe
+def holder_search(request: PageRequest) -> HttpResponse:
+    """Buttons for the people and groups whose name or address holds what was typed; for those who manage something."""
+    require_sharing(request.principal)
+    context = {"found": find_holders(request.GET.get("add", ""))}
+    return render(request, "ingestion/_found_holders.html", context)
+
+
+def _of_collection(principal: Principal, collection: Collection) -> Subject:
+    grants = grants_of(collection.scope)
+    version = version_of(grants)
+    return Subject(
+        scope=collection.scope,
+        grants=grants,
+        version=version,
+        plan=lambda wished: plan_collection(principal, collection, wished),
+        save=lambda wished: services.share_collection(
+            actor=principal, collection=collection, grants=wished, version=version
+        ),
+        context={"collection": collection, "subject_name": collection.name, "tab": "sharing"},
+        done_url=reverse("collection_sharing", args=[collection.uid]),
     )
 
 
-def _page(request: PageRequest, scope: AccessScope, problem: str, **context: object) -> HttpResponse:
-    people, crowds = sharing_choices()
-    typed = {
-        "subject": request.POST.get("add", ""),
-        "permission": request.POST.get("add_permission", Permission.VIEW),
-        "expires": request.POST.get("add_expires", ""),
-    }
-    form = {
-        "rows": sharing_rows(request.principal, grants_of(scope)),
-        "levels": LEVELS,
-        "known": [*(group_name(group) for group in crowds), *(user.email for user in people[:500])],
-        "added": typed,
-        "problem": problem,
-    }
-    return render(request, "ingestion/sharing.html", {**form, **context}, status=400 if problem else 200)
+def _of_document(request: PageRequest, uid: str) -> Subject:
+    principal = request.principal
+    document = selectors.get_document(principal, uid)
+    follows = follows_collection(document)
+    mode = request.POST.get("mode") or request.GET.get("mode") or ("collection" if follows else "own")
+    own = mode == "own"
+    version = access_version(document)
 
+    def planned(wished: Sequence[GrantRequest]) -> AccessPlan:
+        return plan_document(principal, document, wished if own else None)
 
-def sharing_rows(principal: Principal, grants: Sequence[StoredGrant]) -> list[SharingRow]:
-    """The stored list as the form shows it."""
-    members = {group.pk: getattr(group, "member_count", 0) for group in groups()}
-    return [
-        SharingRow(
-            subject=f"{grant.holder.kind}:{grant.holder.id}",
-            name=grant.name,
-            detail=grant.email,
-            is_group=grant.holder.kind is HolderKind.GROUP,
-            is_own=grant.holder == Holder.user(principal.user_id),
-            member_count=members.get(grant.holder.id, 0),
-            permission=grant.permission.value,
-            expires_on=timezone.localdate(grant.expires_at).isoformat() if grant.expires_at else "",
+    def save(wished: Sequence[GrantRequest]) -> None:
+        services.share_document(
+            actor=principal, document=document, grants=wished if own else None, version=version
         )
-        for grant in grants
-    ]
+
+    return Subject(
+        scope=document.scope,
+        grants=grants_of(document.scope if own else document.collection.scope),
+        version=version,
+        plan=planned,
+        save=save,
+        context={
+            "document": document,
+            "collection": document.collection,
+            "subject_name": document.title,
+            "mode": "own" if own else "collection",
+            "follows_collection": follows,
+        },
+        done_url=reverse("document_sharing", args=[document.uid]),
+        editable=own,
+        switches=own == follows,
+    )
 
 
-def wished_grants(form: QueryDict) -> list[GrantRequest]:
-    """The list as the form wishes it. Raises InvalidInput with a sentence for what cannot be read."""
-    rows = zip(form.getlist("subject"), form.getlist("permission"), form.getlist("expires"), strict=False)
-    wanted = {
-        holder: _request(holder, level, end)
-        for subject, level, end in rows
-        if level != REMOVE and (holder := _holder(subject))
+def _respond(request: PageRequest, read: Callable[[], Subject]) -> HttpResponse:
+    subject = read()
+    staged = _stage(request, subject)
+    seen = request.POST.get("version", "")
+    is_stale = bool(seen) and seen != subject.version
+    asked = ""
+    if _wants(request, "save", "confirm") and staged.planned and not staged.problem and not is_stale:
+        asked = _digest(staged.planned) if staged.planned.plan.gaining else ""
+        if not asked or request.POST.get("confirm") == asked:
+            try:
+                subject.save(staged.wished)
+            except Conflict:  # between reading and writing: shown on top of the list as it is now
+                return _respond(request, read)
+            messages.success(request, _("Saved. It holds from the next search on."))
+            return redirect(_where_next(request.principal, subject))
+    context = {
+        **subject.context,
+        "rows": staged.rows,
+        "levels": LEVELS,
+        "editable": subject.editable,
+        "version": subject.version,
+        "is_stale": is_stale,
+        "problem": staged.problem,
+        "found": staged.found,
+        "planned": staged.planned,
+        "lines": change_lines(staged.planned) if staged.planned else (),
+        "change_count": staged.change_count + subject.switches,
+        "confirm": asked,
+        "gaining": len(staged.planned.plan.gaining) if staged.planned else 0,
+        "documents": documents_phrase(staged.planned.document_count) if staged.planned else "",
+        "typed": _typed(request, bool(staged.found or staged.problem)),
+        **_checked_person(request, subject.scope),
     }
-    if typed := form.get("add", "").replace("\x00", "").strip():
-        holder = _named(typed)
-        wanted[holder] = _request(holder, form.get("add_permission", ""), form.get("add_expires", ""))
-    return list(wanted.values())
+    status = 400 if staged.problem and not request.htmx else 200
+    return render(request, "ingestion/sharing.html", context, status=status)
 
 
-def _request(holder: Holder, level: str, end: str) -> GrantRequest:
+def _wants(request: PageRequest, *actions: str) -> bool:
+    """Whether the button that was pressed is one of these; Enter in a field, or no button at all, means "add"."""
+    named = [name for name in ("confirm", "pick", "drop", "undo", "who_is") if request.POST.get(name)]
+    return (named or [request.POST.get("do") or "add"])[0] in actions
+
+
+def _stage(request: PageRequest, subject: Subject) -> Staged:
+    """The list with the posted edits, and what it would change. What cannot be used is said, not dropped."""
+    principal = request.principal
+    if not subject.editable:
+        staged = Staged(rows=sharing_rows(principal, subject.grants))
+        return _with_plan(staged, subject) if subject.switches else staged
+    edits: dict[str, Shown] = {}
+    problem, found = "", []
     try:
-        permission, day = Permission(level), parse_date(end) if end else None
-        expires_at = _end_of(day) if day else None
-    except (ValueError, OverflowError) as error:
-        raise InvalidInput(_("Choose a level from the list and a date from the calendar.")) from error
-    return GrantRequest(holder=holder, permission=permission, expires_at=expires_at)
+        edits = edits_in(request.POST)
+        found = _add(request, subject, edits)
+    except InvalidInput as error:
+        problem = str(error)
+    rows = staged_rows(principal, subject.grants, edits)
+    wanted = {who for who, (level, _end) in edits.items() if level != REMOVE}
+    if wanted - {row.subject for row in rows}:
+        problem = problem or _("There is no such person or group.")
+    staged = Staged(rows=rows, problem=problem, found=found)
+    return _with_plan(staged, subject) if staged.change_count or subject.switches else staged
 
 
-def _end_of(day: date) -> datetime:
-    """Access until a day includes that day, on the site's clock. Raises OverflowError at the end of the calendar."""
-    return timezone.make_aware(datetime.combine(day, time(23, 59, 59))).astimezone(UTC)
+def _with_plan(staged: Staged, subject: Subject) -> Staged:
+    try:
+        staged.wished = requests_in(staged.rows, subject.grants)
+        planned = subject.plan(staged.wished)
+        staged.planned = planned
+    except InvalidInput as error:
+        staged.problem = staged.problem or _in_words(error)
+    return staged
 
 
-def _holder(subject: str) -> Holder:
-    kind, _colon, key = subject.partition(":")
-    if kind not in set(HolderKind) or not key.isdecimal() or len(key) > 18:
-        raise InvalidInput(_("There is no such person or group."))
-    return Holder(kind=HolderKind(kind), id=int(key))
-
-
-def _named(text: str) -> Holder:
-    """Whoever the typed e-mail address or group name means."""
-    if user := User.objects.filter(email=text.lower(), is_active=True).first():
-        return Holder.user(user.pk)
-    named = [
-        group
-        for group in groups()
-        if text.casefold() in (group_name(group).casefold(), group.name.casefold())
-    ]
-    if not named:
+def _add(request: PageRequest, subject: Subject, edits: dict[str, Shown]) -> list[FoundHolder]:
+    """Put whoever was picked or typed among the edits; several or no exact matches are given back to choose from."""
+    level = request.POST.get("add_permission", "")
+    if picked := request.POST.get("pick", ""):
+        edits[subject_of(holder_of(picked))] = (level, "")
+        return []
+    text = request.POST.get("add", "").strip()
+    if not _wants(request, "add", "save") or not text:
+        return []
+    named = named_holders(text)
+    if len(named) == 1:
+        edits[subject_of(named[0].holder)] = (level, "")
+        return []
+    found = named or find_holders(text)
+    if not found:
         raise InvalidInput(
             _("Nobody is called “%(name)s”. Type an e-mail address or the name of a group.") % {"name": text}
         )
-    return Holder.group(named[0].pk)
+    return found
+
+
+def _typed(request: PageRequest, keep: bool) -> dict[str, str]:
+    """What stays in the field for adding; a name that has been added leaves it."""
+    posted = request.POST
+    kept = posted.get("add", "") if keep or not _wants(request, "add", "save") else ""
+    return {
+        "add": "" if posted.get("pick") else kept,
+        "permission": posted.get("add_permission", Permission.VIEW.value),
+        "who": posted.get("who", ""),
+    }
+
+
+def _checked_person(request: PageRequest, scope: AccessScope) -> dict[str, Any]:
+    """The verdict on the person asked about, or those to choose from."""
+    text = request.POST.get("who", "").strip()
+    chosen = request.POST.get("who_is", "")
+    is_asked = _wants(request, "check") or (_wants(request, "add") and text and not request.POST.get("add"))
+    if not chosen and not (is_asked and text):
+        return {}
+    if chosen:
+        try:
+            return {"verdict": explain_access(scope, find_user(chosen))}
+        except NotFound:
+            return {"nobody": text or chosen[:50]}
+    people = [found for found in named_holders(text) if found.holder.kind is HolderKind.USER]
+    people = people or [found for found in find_holders(text) if found.holder.kind is HolderKind.USER]
+    if not people:
+        return {"nobody": text}
+    if len(people) > 1:
+        return {"candidates": people}
+    return {"verdict": explain_access(scope, find_user(str(people[0].holder.id)))}
+
+
+def _digest(planned: AccessPlan) -> str:
+    """Names the people who gain sight: a confirmation counts only for those it was asked for."""
+    people = ",".join(map(str, sorted(planned.plan.gaining)))
+    return hashlib.sha256(people.encode()).hexdigest()[:16]
+
+
+def _where_next(principal: Principal, subject: Subject) -> str:
+    document: Document | None = subject.context.get("document")
+    if document is None:
+        return (
+            subject.done_url
+            if may(principal, Permission.MANAGE, subject.scope.pk)
+            else reverse("collections")
+        )
+    document.refresh_from_db()
+    return subject.done_url if may(principal, Permission.MANAGE, document.scope_id) else reverse("documents")
 
 
 def _in_words(error: InvalidInput) -> str:

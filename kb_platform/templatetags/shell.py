@@ -84,6 +84,7 @@ MANAGE = (
                     "collection_edit",
                     "collection_delete",
                     "collection_sharing",
+                    "collection_activity",
                 ),
             ),
         ),
