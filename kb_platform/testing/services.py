@@ -82,8 +82,18 @@ _services = _Services(Path(os.environ["KB_DATA_DIR"]))
 
 def pytest_configure(config: pytest.Config) -> None:
     _services.claim()
+    if not IS_XDIST_WORKER:
+        _compile_translations()
     if getattr(config.option, "numprocesses", None) and not config.option.collectonly:
         _services.start()
+
+
+def _compile_translations() -> None:
+    """As a start of the site does, so that pages under test speak both languages."""
+    from kb_platform.translations import catalogues, compile_catalogue
+
+    for path in catalogues():
+        compile_catalogue(path)
 
 
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> None:

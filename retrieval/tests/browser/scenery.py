@@ -1,0 +1,120 @@
+"""What the gates look at: a small company with documents of several kinds, answers, and files that went wrong.
+
+Made once for a run by the real services and the real pipeline, only with an embedder that needs no model. `build()` gives
+the ids that addresses in `pages.py` name in braces; a page that needs another thing adds it there.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from accounts.models import User
+from accounts.principals import principal_of
+from accounts.selectors import administrators
+from accounts.services import create_group, create_user, replace_grants
+from accounts.setup import ensure_first_admin
+from accounts.tokens import create_token
+from accounts.values import GrantRequest, Holder, Permission, Principal, SystemActor, TokenScope
+from ingestion import ledger, pipeline, services
+from ingestion.blobs import store
+from ingestion.indexing.generations import ensure_first_generation
+from ingestion.models import Collection, Document, IngestJob
+from ingestion.samples.catalogue import FILES
+from ingestion.testing import HashingEmbedder
+from ingestion.values import Attributes, SourceFile
+from retrieval.chat import service
+from retrieval.models import Citation, Message
+
+PASSWORD = "a long phrase for tests"
+SYSTEM = SystemActor(name="tests")
+LONG_NAME = "Zulassungsvoraussetzungen_und_Uebergangsbestimmungen_2026_final_v3_approved_by_everybody.md"
+SAMPLES = ("c-20-maintenance.zh.pdf", "information-security.zh.docx", "remote-work-policy.html")
+QUESTION = "How many days a week may people work from home?"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenery:
+    """keeper: administers and manages all content; reader: may see it; newcomer: nothing is open to them."""
+
+    keeper: User
+    reader: User
+    newcomer: User
+    ids: dict[str, str]
+
+
+def build(embedder: HashingEmbedder) -> Scenery:
+    ensure_first_generation(embedder)
+    ids = {"first_start": (ensure_first_admin() or "").rpartition("/")[2]}
+    keeper = _person("keeper", "Ada Lindqvist-Vandermeer", groups=(administrators().pk,))
+    reader, newcomer = _person("reader", "王小明"), _person("newcomer", "Noor")
+    manages = principal_of(keeper)
+    handbook = services.create_collection(actor=manages, name="Handbook 员工手册", description="How we work.")
+    services.create_collection(actor=manages, name="Empty shelf")
+    grants = [
+        GrantRequest(holder=Holder.user(keeper.pk), permission=Permission.MANAGE),
+        GrantRequest(holder=Holder.user(reader.pk), permission=Permission.CONTRIBUTE),
+    ]
+    replace_grants(actor=SYSTEM, scope=handbook.scope, grants=grants, subject=handbook)
+    group = create_group(actor=SYSTEM, name="Field service 现场服务", members=[reader.pk])
+    token, _text = create_token(actor=SYSTEM, user=keeper, name="Intranet", scopes=[TokenScope.SEARCH])
+    ids |= _documents(manages, handbook, embedder) | _conversations(manages)
+    ids |= {"collection": str(handbook.uid), "group": str(group.pk), "token": str(token.pk)}
+    ids |= {"user": str(reader.pk)}
+    return Scenery(keeper=keeper, reader=reader, newcomer=newcomer, ids=ids)
+
+
+def _person(name: str, full_name: str, groups: Iterable[int] = ()) -> User:
+    return create_user(
+        actor=SYSTEM, email=f"{name}@example.com", name=full_name, password=PASSWORD, groups=list(groups)
+    )
+
+
+def _documents(actor: Principal, handbook: Collection, embedder: HashingEmbedder) -> dict[str, str]:
+    def upload(name: str, content: bytes) -> Document:
+        file = SourceFile(name=name, blob=store([content]))
+        attributes = Attributes(tags=("policy", "制度"), department="Support 支持")
+        return services.upload_document(
+            actor=actor, collection=handbook, file=file, attributes=attributes
+        ).document
+
+    paged, worded, plain = (upload(name, (FILES / name).read_bytes()) for name in SAMPLES)
+    upload("prices.csv", b"Item,Price\nPump,12\nValve,7\n")
+    again = upload(LONG_NAME, b"# Terms\n\nThe first edition.")
+    failed = upload("scan.pdf", b"%PDF-1.7 broken")
+    _run_jobs(embedder)
+    upload(LONG_NAME, "# Terms\n\nThe second edition.\n\n第二版。".encode())
+    _run_jobs(embedder)
+    waiting = upload("waiting.md", b"# Waiting")
+    named = {"pdf": paged, "docx": worded, "document": plain, "failed": failed, "waiting": waiting}
+    ids = {name: str(document.uid) for name, document in named.items()}
+    return ids | {"versions": str(again.uid), "job": str(waiting.latest_version.job.uid)}
+
+
+def _run_jobs(embedder: HashingEmbedder) -> None:
+    while leases := ledger.claim(IngestJob.Stage.PARSE, limit=50):
+        for lease in leases:
+            pipeline.read(lease, embedder)
+    while leases := ledger.claim_batch(IngestJob.Stage.EMBED, most_jobs=50, most_chunks=500):
+        pipeline.embed_and_publish(leases, embedder)
+
+
+def _conversations(principal: Principal) -> dict[str, str]:
+    answered = service.answer(QUESTION, principal=principal)
+    service.answer("泵的型号是什么 zzz?", principal=principal, conversation=answered.conversation_uid)
+    refused = service.answer("zzz qqq xxx", principal=principal)
+    stopped = service.ask("Is a stopped question kept?", principal=principal)
+    service.give_up(stopped, is_stopped=True)
+    failed = service.ask("Is a failed question kept?", principal=principal)
+    service.give_up(failed, is_stopped=False)
+    degraded = service.answer(QUESTION, principal=principal)
+    Message.objects.filter(uid=degraded.uid).update(degraded=["dense"])
+    withdrawn = service.answer(QUESTION, principal=principal)
+    Citation.objects.filter(message__uid=withdrawn.uid).update(document=None)
+    return {
+        "degraded": degraded.conversation_uid,
+        "withdrawn": withdrawn.conversation_uid,
+        "conversation": answered.conversation_uid,
+        "message": answered.uid,
+        "refused": refused.conversation_uid,
+        "stopped": stopped.conversation_uid,
+        "failed_answer": failed.conversation_uid,
+    }
