@@ -21,7 +21,7 @@ from accounts.services import create_user, update_user
 from accounts.sign_in import forget_old_failures
 from accounts.values import SystemActor, UserChanges
 from kb_platform.audit import record
-from kb_platform.embedded.address import site_address
+from kb_platform.embedded.address import public_address
 from kb_platform.errors import InvalidInput, KnowledgeBaseError
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ def bootstrap() -> list[str]:
     restore_builtin_groups()
     forget_old_failures()
     path = ensure_first_admin()
-    return [f"Create the first administrator: {site_address()}{path}"] if path else []
+    return [f"Create the first administrator: {public_address()}{path}"] if path else []
 
 
 def has_administrator() -> bool:

@@ -17,13 +17,17 @@ from kb_platform.embedded.processes import ServiceError, dying_with_parent
 from kb_platform.embedded.supervisor import Say
 
 
-def prepare(say: Say) -> str:
-    """All steps in order. Returns what `bootstrap` printed, such as the first administrator's link."""
+def prepare(say: Say, *, is_built: bool = False) -> str:
+    """All steps in order. Returns what `bootstrap` printed, such as the first administrator's link.
+
+    is_built: static files and translations came with the program, in folders that cannot be written.
+    """
     if behind := count_unapplied():
         say(f"Preparing the database: {behind} migrations")
     migrate()
-    collect_static()
-    compile_translations()
+    if not is_built:
+        collect_static()
+        compile_translations()
     prepare_embedder()
     printed = bootstrap()
     release_connections()

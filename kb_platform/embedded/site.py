@@ -12,12 +12,13 @@ from django.conf import settings
 
 from kb_platform.celery import app
 from kb_platform.embedded import preparation
-from kb_platform.embedded.address import site_address
+from kb_platform.embedded.address import public_address, site_address
+from kb_platform.embedded.commands import WORKERS
 from kb_platform.embedded.lock import FolderLock
 from kb_platform.embedded.output import Terminal
 from kb_platform.embedded.preflight import check_external_services, check_port
 from kb_platform.embedded.processes import ServiceError
-from kb_platform.embedded.stack import WORKERS, database_services, web_service, worker_services
+from kb_platform.embedded.stack import database_services, web_service, worker_services
 from kb_platform.embedded.supervisor import Supervisor
 
 TICK_S = 0.5
@@ -76,7 +77,7 @@ class Site:
             )
         if not self._comes_true(_workers_answer):
             say("Warning: the workers do not answer, so uploads will wait; their output is above")
-        self._terminal.plain("\n".join(["", *filter(None, [printed]), f"Open {site_address()}", ""]))
+        self._terminal.plain("\n".join(["", *filter(None, [printed]), f"Open {public_address()}", ""]))
 
     def _comes_true(self, is_true: Callable[[], bool]) -> bool:
         """Supervise until it is true, or READY_TIMEOUT_S have passed."""
@@ -101,4 +102,4 @@ def _web_answers() -> bool:
 
 
 def _workers_answer() -> bool:
-    return len(app.control.ping(timeout=2, limit=WORKERS) or ()) >= WORKERS
+    return len(app.control.ping(timeout=2, limit=len(WORKERS)) or ()) >= len(WORKERS)

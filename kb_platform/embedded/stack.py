@@ -3,12 +3,12 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from django.conf import settings
 
+from kb_platform.embedded.commands import WORKERS, beat_command, web_command, worker_command
 from kb_platform.embedded.output import Terminal
 from kb_platform.embedded.postgres import STOP_STEPS as POSTGRES_STOP_STEPS
 from kb_platform.embedded.postgres import Postgres
@@ -19,11 +19,9 @@ from kb_platform.embedded.valkey import Valkey
 
 DATABASE_TIER, QUEUE_TIER, WORKER_TIER, WEB_TIER = range(4)
 WEB_GRACE_S = 10
-WORKERS = 2
 # SIGTERM lets a worker finish its task, SIGQUIT makes it give the task back. All tiers together: 24 s.
 WORKER_STOP_STEPS = ((signal.SIGTERM, 5.0), (signal.SIGQUIT, 1.0))
 WEB_STOP_STEPS = ((signal.SIGTERM, WEB_GRACE_S + 1.0),)
-NO_ROOT_WARNING = "ignore:You're running the worker with superuser"  # messages are JSON, never pickles
 
 
 def database_services() -> list[Service]:
@@ -50,47 +48,16 @@ def database_services() -> list[Service]:
 def worker_services(terminal: Terminal | None) -> list[Service]:
     """One worker for parsing and light tasks, one for embedding, and beat. terminal: None writes to a log file."""
 
-    def celery(name: str, ending: signal.Signals, *arguments: str) -> Service:
-        command = [
-            sys.executable,
-            "-W",
-            NO_ROOT_WARNING,
-            "-m",
-            "celery",
-            "--quiet",
-            "-A",
-            "kb_platform.celery",
-        ]
-        launch = _Launch(name, [*command, *arguments], terminal, ending)
+    def service(name: str, command: Sequence[str], ending: signal.Signals) -> Service:
+        launch = _Launch(name, command, terminal, ending)
         return Service(name=name, tier=WORKER_TIER, start=launch, stop_steps=WORKER_STOP_STEPS)
 
-    def worker(name: str, queues: str, concurrency: int) -> Service:
-        chatter = ("--without-gossip", "--without-mingle")
-        # Threads share the tokenizer's 280 MB. Parsing has its own processes, embedding leaves the interpreter lock.
-        limits = ("-Q", queues, "--pool", "threads", "--concurrency", str(concurrency), "-n", f"{name}@%h")
-        return celery(name, signal.SIGQUIT, "worker", *limits, *chatter)
-
-    schedule = str(settings.DATA_DIR / "celerybeat-schedule")
-    return [
-        worker("parse", "parse,light", 3),
-        worker("embed", "embed", 1),
-        celery("beat", signal.SIGTERM, "beat", "--schedule", schedule, "--pidfile="),
-    ]
+    workers = [service(name, worker_command(name), signal.SIGQUIT) for name in WORKERS]
+    return [*workers, service("beat", beat_command(), signal.SIGTERM)]
 
 
 def web_service(terminal: Terminal) -> Service:
-    command = [sys.executable, "-m", "uvicorn", "kb_platform.asgi:application"]
-    command += [
-        "--host",
-        settings.HOST,
-        "--port",
-        str(settings.PORT),
-        "--workers",
-        str(settings.WEB_PROCESSES),
-    ]
-    command += ["--timeout-graceful-shutdown", str(WEB_GRACE_S), "--log-level", "warning"]
-    command += ["--no-access-log", "--no-proxy-headers", "--no-server-header"]
-    launch = _Launch("web", command, terminal, signal.SIGTERM)
+    launch = _Launch("web", web_command(), terminal, signal.SIGTERM)
     return Service(name="web", tier=WEB_TIER, start=launch, stop_steps=WEB_STOP_STEPS)
 
 

@@ -21,8 +21,8 @@ WEB_PROCESSES = environment.integer("KB_WEB_PROCESSES", 1, low=1, high=64)
 ADMIN_EMAIL = environment.text("KB_ADMIN_EMAIL")
 ADMIN_PASSWORD = environment.text("KB_ADMIN_PASSWORD")
 SAMPLES = environment.flag("KB_SAMPLES", default=True)
-DATABASE_URL = environment.text("DATABASE_URL")
-REDIS_URL = environment.text("REDIS_URL")
+DATABASE_URL = environment.url("DATABASE_URL", password="DATABASE_PASSWORD")  # noqa: S106 - a variable's name
+REDIS_URL = environment.url("REDIS_URL", password="REDIS_PASSWORD")  # noqa: S106
 EMBEDDED_POSTGRES = not DATABASE_URL
 EMBEDDED_VALKEY = not REDIS_URL
 
@@ -48,8 +48,10 @@ def _secret_key() -> str:
 
 SECRET_KEY = _secret_key()
 DEBUG = False
-ALLOWED_HOSTS = environment.words("KB_ALLOWED_HOSTS", ("localhost", "127.0.0.1", "[::1]"))
+# Health checks ask from the machine itself, whatever the site is called elsewhere.
+ALLOWED_HOSTS = [*environment.words("KB_ALLOWED_HOSTS"), "localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS = environment.words("KB_TRUSTED_ORIGINS")
+TRUSTED_PROXIES = environment.words("KB_TRUSTED_PROXIES")  # their X-Forwarded-For and -Proto are believed
 
 INSTALLED_APPS = [
     "servestatic.runserver_nostatic",
@@ -190,7 +192,7 @@ FILE_UPLOAD_PERMISSIONS = 0o600
 MAX_UPLOAD_BYTES = environment.integer("KB_MAX_UPLOAD_MB", 100, low=1, high=10_000) * 1_000_000
 
 STATIC_URL = "static/"
-STATIC_ROOT = DATA_DIR / "staticfiles"
+STATIC_ROOT = environment.directory("KB_STATIC_DIR", DATA_DIR / "staticfiles")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

@@ -5,6 +5,7 @@ Every variable NAME may also be given as NAME_FILE, the path of a file that hold
 
 import os
 from pathlib import Path
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -19,6 +20,16 @@ def text(name: str, default: str = "") -> str:
         except OSError as error:
             raise ImproperlyConfigured(f"{name}_FILE={path} cannot be read: {error.strerror}") from error
     return os.environ.get(name, "").strip() or default
+
+
+def url(name: str, *, password: str) -> str:
+    """A server's URL; the variable named by `password` gives its password, so that only that must be kept secret."""
+    value, secret = text(name), text(password)
+    if not (value and secret):
+        return value
+    parts = urlsplit(value)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{parts.username or ''}:{quote(secret, safe='')}@{host}"))
 
 
 def integer(name: str, default: int, *, low: int, high: int) -> int:

@@ -21,7 +21,7 @@ from django.conf import settings
 from kb_platform.embedded import paths
 
 PROCESSES = {
-    "web": "uvicorn",
+    "web": "manage.py web",
     "parse": "parse@",
     "embed": "embed@",
     "postgres": "postgres -D",
