@@ -88,7 +88,7 @@ class Machine:
 
     def here(self, text: str) -> str:
         for container, this in self.translations:
-            text = re.sub(rf"{re.escape(container)}(?!\w)", lambda _found, here=this: here, text)
+            text = re.sub(rf"{re.escape(container)}(?!\w)", this.replace("\\", r"\\"), text)
         return text
 
     def environment(self, service: str, **more: str) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """The proxy of the compose file, run by this machine's nginx with the configuration of its image."""
 
+import os
 import re
 import shutil
 import socket
@@ -24,28 +25,29 @@ http {{
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
     access_log {folder}/access.log;
-    include {folder}/default.conf;
+    include {folder}/conf.d/*.conf;
 }}
 """
-
-
-def is_installed() -> bool:
-    return shutil.which("nginx") is not None
+PROGRAM = shutil.which("nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
 
 
 @contextmanager
 def nginx(folder: Path, *, port: int = 0, **environment: str) -> Iterator[str]:
-    """Its address while it runs. port: 0 for a free one; environment: over that of the image, fills the template."""
+    """Its address while it runs. port: 0 for a free one; environment: over that of the image, fills the template;
+    what else is in `conf.d` of the folder is used too."""
     port = port or free_port()
-    variables = {**image_environment("proxy"), "KB_LISTEN": f"127.0.0.1:{port}", **environment}
+    variables = {**image_environment("proxy"), **environment}
+    variables["KB_LISTEN"] = variables["KB_LISTEN"].replace("8080", f"127.0.0.1:{port}")
     template = (ROOT / "kb_platform/deploy/nginx/default.conf.template").read_text(encoding="utf-8")
     filled = re.sub(r"\$\{(KB_\w+)\}", lambda found: variables[found[1]], template)
-    (folder / "default.conf").write_text(filled, encoding="utf-8")
+    (folder / "conf.d").mkdir(exist_ok=True)
+    (folder / "conf.d/default.conf").write_text(filled, encoding="utf-8")
     user = "user root;" if folder.owner() == "root" else ""
     (folder / "nginx.conf").write_text(MAIN.format(folder=folder, user=user))
+    assert PROGRAM, "nginx is not installed"
     with (folder / "error.log").open("w") as log:
         process = subprocess.Popen(
-            ["nginx", "-c", folder / "nginx.conf"], stderr=log, stdin=subprocess.DEVNULL
+            [PROGRAM, "-c", folder / "nginx.conf"], stderr=log, stdin=subprocess.DEVNULL
         )
     try:
         _wait(port, process, folder / "error.log")

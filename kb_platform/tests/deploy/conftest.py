@@ -4,11 +4,11 @@ import os
 
 import pytest
 
-from kb_platform.testing.nginx import is_installed
+from kb_platform.testing.nginx import PROGRAM
 
 
 @pytest.fixture
 def needs_nginx() -> None:
-    if not is_installed():
+    if not PROGRAM:
         say = pytest.fail if os.environ.get("KB_TEST_EVERYTHING") == "1" else pytest.skip
         say("nginx is not installed (apt-get install nginx-light)")

@@ -3,13 +3,18 @@
 import gzip
 import http.client
 import json
+import re
+import ssl
+import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import pytest
 
+from kb_platform.testing.compose import ROOT
 from kb_platform.testing.nginx import nginx
+from kb_platform.testing.site import free_port
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("needs_nginx")]
 HASHED = "kb.0123456789ab.css"
@@ -52,24 +57,24 @@ class Upstream(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def proxy(tmp_path):
+def upstream():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def proxy(tmp_path, upstream):
     static = tmp_path / "static"
     static.mkdir()
     (static / HASHED).write_text("body{}")
     (static / f"{HASHED}.gz").write_bytes(gzip.compress(b"body{}"))
     (static / "app.mjs").write_text("export {}")
     (static / "staticfiles.json").write_text("{}")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Upstream)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with nginx(
-        tmp_path,
-        KB_WEB=f"127.0.0.1:{server.server_port}",
-        KB_STATIC_ROOT=str(tmp_path),
-        KB_MAX_UPLOAD_MB="2",
-    ) as address:
+    with nginx(tmp_path, KB_WEB=upstream, KB_STATIC_ROOT=str(tmp_path), KB_MAX_UPLOAD_MB="2") as address:
         yield urlsplit(address).netloc
-    server.shutdown()
-    server.server_close()
 
 
 def ask(proxy, path, method="GET", body=None, **headers):
@@ -121,3 +126,29 @@ def test_static_files_come_compressed_and_hashed_ones_stay_for_a_year(proxy):
     assert plain.headers["X-Content-Type-Options"] == "nosniff"
     assert ask(proxy, "/static/staticfiles.json").status == 404
     assert ask(proxy, "/static/missing.css").status == 404
+
+
+def test_the_documented_way_to_https_works(tmp_path, upstream):
+    (block,) = re.findall(r"(?s)```nginx\n(.*?)```", (ROOT / "docs/running.md").read_text(encoding="utf-8"))
+    listen = re.search(r'KB_LISTEN: "8443( ssl)"', (ROOT / "docs/running.md").read_text(encoding="utf-8"))
+    plain = free_port()
+    tls = tmp_path / "tls"
+    tls.mkdir()
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost",
+         "-keyout", tls / "privkey.pem", "-out", tls / "fullchain.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    (tmp_path / "conf.d").mkdir()
+    (tmp_path / "conf.d/a-tls.conf").write_text(
+        block.replace("/etc/nginx/tls", str(tls)).replace("8080", f"127.0.0.1:{plain}")
+    )
+    trusting = ssl.create_default_context(cafile=str(tls / "fullchain.pem"))
+    with nginx(tmp_path, KB_WEB=upstream, KB_LISTEN=f"8080{listen[1]}") as address:
+        connection = http.client.HTTPSConnection("localhost", urlsplit(address).port, context=trusting)
+        connection.request("GET", "/")
+        answer = connection.getresponse()
+        assert json.load(answer)["x-forwarded-proto"] == "https"
+        assert answer.headers["Strict-Transport-Security"]
+        moved = ask(f"127.0.0.1:{plain}", "/x", Host="kb.example.com")
+        assert (moved.status, moved.headers["Location"]) == (301, "https://kb.example.com/x")

@@ -3,7 +3,7 @@
 import pytest
 from django.test import override_settings
 
-from kb_platform.embedded.address import site_address
+from kb_platform.embedded.address import public_address, site_address
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,15 @@ from kb_platform.embedded.address import site_address
 def test_address_is_one_that_a_browser_here_can_open(host: str, address: str) -> None:
     with override_settings(HOST=host, PORT=8000):
         assert site_address() == address
+
+
+@pytest.mark.parametrize(
+    ("origins", "address"),
+    [
+        ([], "http://localhost:8000"),
+        (["https://*.example.com", "https://kb.example.com/"], "https://kb.example.com"),
+    ],
+)
+def test_people_are_told_the_address_that_the_site_is_known_by(origins: list[str], address: str) -> None:
+    with override_settings(HOST="0.0.0.0", PORT=8000, CSRF_TRUSTED_ORIGINS=origins):
+        assert public_address() == address
