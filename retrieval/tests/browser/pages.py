@@ -76,6 +76,8 @@ PAGES: dict[str, Example] = {
     # ingestion
     "collections": page("/manage/collections"),
     "collection_new": page("/manage/collections/new"),
+    "collection": page("/manage/collections/{collection}"),
+    "collection_activity": page("/manage/collections/{collection}/activity"),
     "collection_edit": page("/manage/collections/{collection}/edit"),
     "collection_delete": page("/manage/collections/{collection}/delete"),
     "collection_sharing": page("/manage/collections/{collection}/sharing"),
@@ -88,6 +90,8 @@ PAGES: dict[str, Example] = {
     # retrieval
     "ask": page("/"),
     "conversation": page("/c/{conversation}"),
+    "conversations": page("/c"),
+    "conversation_rename": page("/c/{conversation}/rename"),
     "conversation_delete": page("/c/{conversation}/delete"),
     "search": page("/search?q=remote+work"),
     "source": page("/d/{document}"),
@@ -101,6 +105,7 @@ NO_PAGES = {
     "metrics": "text for Prometheus",
     "schema": "YAML",
     "processing_tray": "a part of the documents page",
+    "holder_search": "buttons of people and groups to share with",
     "message": "one turn of a conversation",
 }
 
