@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -15,6 +16,8 @@ from accounts.selectors import administrators
 from accounts.services import create_user
 from accounts.tokens import allowed_scopes, create_token
 from accounts.values import SystemActor, TokenScope
+from kb_platform.runtime_config import services
+from kb_platform.runtime_config.kinds import Setting
 
 PASSWORD = "a long phrase for tests"
 SYSTEM = SystemActor(name="tests")
@@ -82,3 +85,13 @@ def browser() -> Callable[..., Client]:
         return client
 
     return client_for
+
+
+@pytest.fixture
+def configure(db: None) -> Callable[..., None]:
+    """`configure(SETTING, value)`: what an administrator would set on the settings page."""
+
+    def change(setting: Setting[Any], value: Any) -> None:
+        services.change(actor=SYSTEM, values={setting.name: setting.clean(value)})
+
+    return change

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from accounts.selectors import all_staff, group_name, groups
-from accounts.tokens import DEFAULT_DAYS, MAX_DAYS, allowed_scopes
+from accounts.tokens import DEFAULT_DAYS, allowed_scopes, longest_days
 from accounts.values import TokenScope
 from kb_platform.errors import KnowledgeBaseError
 
@@ -132,13 +132,12 @@ class TokenForm(forms.Form):
     scopes = forms.TypedMultipleChoiceField(
         label=_("What it may do"), coerce=TokenScope, widget=forms.CheckboxSelectMultiple
     )
-    days = forms.IntegerField(
-        label=_("Days until it ends"), min_value=1, max_value=MAX_DAYS, initial=DEFAULT_DAYS
-    )
+    days = forms.IntegerField(label=_("Days until it ends"), min_value=1)
 
     def __init__(self, *arguments: Any, user: User, **named: Any) -> None:
         super().__init__(*arguments, **named)
         allowed = allowed_scopes(user)
+        self.initial.setdefault("days", min(DEFAULT_DAYS, longest_days()))
         self.fields["scopes"].choices = [  # type: ignore[attr-defined]
             (scope.value, label) for scope, label in SCOPE_LABELS.items() if scope in allowed
         ]

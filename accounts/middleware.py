@@ -2,11 +2,16 @@
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
 
 from accounts.authentication import authenticate
 from kb_platform.errors import NotAuthenticated
+from kb_platform.runtime_config import store
+from kb_platform.runtime_config.declarations import DEFAULT_LANGUAGE
+
+FOR_PROGRAMS = ("/api/v1/", "/api/schema", "/metrics", "/static/", "/healthz", "/readyz")
 
 
 class PrincipalMiddleware:
@@ -23,12 +28,20 @@ class PrincipalMiddleware:
             if found is not None:
                 request.user, request.principal = found  # type: ignore[attr-defined]
                 self._prepare(request)
+        self._speak(request)
         return self.get_response(request)
 
     def _prepare(self, request: HttpRequest) -> None:
         if request.principal.token is not None:  # type: ignore[attr-defined]
             # No browser adds this header by itself, and cookies are not looked at: nothing to forge.
             request._dont_enforce_csrf_checks = True  # type: ignore[attr-defined]
-        elif request.user.is_authenticated and request.user.language:
-            translation.activate(request.user.language)
+
+    def _speak(self, request: HttpRequest) -> None:
+        """The language that was chosen in the account or on this browser, else the site's default for pages."""
+        principal = request.principal  # type: ignore[attr-defined]
+        chosen = principal.language if principal and principal.token is None else ""
+        if not chosen and not request.path.startswith(FOR_PROGRAMS):
+            chosen = "" if settings.LANGUAGE_COOKIE_NAME in request.COOKIES else store.get(DEFAULT_LANGUAGE)
+        if chosen:
+            translation.activate(chosen)
             request.LANGUAGE_CODE = translation.get_language()

@@ -12,10 +12,11 @@ from accounts.permissions.explanation import AccessVerdict
 from accounts.permissions.grants import grants_of
 from accounts.permissions.plans import Terms
 from accounts.selectors import FoundHolder, group_name
-from accounts.tokens import DEFAULT_DAYS, MAX_DAYS
+from accounts.tokens import DEFAULT_DAYS
 from accounts.values import GrantRequest, Holder, HolderKind, Permission, StoredGrant, TokenScope
 from kb_platform.api import field_texts
 from kb_platform.errors import InvalidInput
+from kb_platform.runtime_config.declarations import TOKEN_DAYS
 
 MAX_GRANTS = 1000
 
@@ -152,7 +153,7 @@ class GroupChangesInput(GroupInput):
 class TokenInput(StrictSerializer):
     name = TextField(max_length=100)
     scopes = serializers.ListField(child=serializers.ChoiceField(list(TokenScope)), allow_empty=False)
-    days = serializers.IntegerField(min_value=1, max_value=MAX_DAYS, default=DEFAULT_DAYS)
+    days = serializers.IntegerField(min_value=1, max_value=TOKEN_DAYS.high, default=DEFAULT_DAYS)
 
 
 # --- grants -----------------------------------------------------------------------------------------------

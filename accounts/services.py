@@ -28,6 +28,8 @@ from accounts.selectors import administrators, all_staff
 from accounts.values import Actor, GrantRequest, Holder, Principal, UserChanges
 from kb_platform.audit import record
 from kb_platform.errors import Conflict, InvalidInput, NotAllowed
+from kb_platform.runtime_config import store
+from kb_platform.runtime_config.declarations import DEFAULT_THEME
 
 __all__ = [
     "GrantRequest",
@@ -65,7 +67,9 @@ def create_user(
     Without a password it cannot sign in with one. Raises InvalidInput with `email`, `name`, `password` or `groups`.
     """
     _require_administrator(actor)
-    user = User(email=_free_email(email), name=_clean_name(name, required=False))
+    user = User(
+        email=_free_email(email), name=_clean_name(name, required=False), theme=store.get(DEFAULT_THEME)
+    )
     _set_password(user, password)
     user.save()
     _set_groups(user, groups)

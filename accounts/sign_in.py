@@ -20,6 +20,9 @@ from accounts.models import SignInFailure, User
 from accounts.principals import principal_of
 from kb_platform.audit import record
 from kb_platform.errors import InvalidInput
+from kb_platform.retention import delete_in_batches
+from kb_platform.runtime_config import store
+from kb_platform.runtime_config.declarations import FAILURE_DAYS, FREE_ATTEMPTS
 
 WINDOW = timedelta(hours=1)
 
@@ -36,9 +39,14 @@ class Limit:
         return 0 if beyond < 0 else min(5 * 2 ** min(beyond, 20), self.longest)
 
 
-PER_PAIR = Limit(free=5, longest=900)  # one account from one address
+LONGEST_PAIR_WAIT_S = 900
 PER_ACCOUNT = Limit(free=20, longest=60)  # one account from anywhere: its owner is slowed, not shut out
 PER_ADDRESS = Limit(free=60, longest=60)  # many accounts from one address, which an office may share
+
+
+def per_pair() -> Limit:
+    """For one account from one address; administrators set how many failures are free."""
+    return Limit(free=store.get(FREE_ATTEMPTS), longest=LONGEST_PAIR_WAIT_S)
 
 
 class SignInRefused(InvalidInput):
@@ -93,7 +101,7 @@ def _note_attempt(account: str, address: str) -> SignInFailure:
     of_account = list(recent.filter(email=account).order_by("at").values_list("address", "at"))
     of_address = list(recent.filter(address=address).order_by("at").values_list("at", flat=True))
     wait = max(
-        _remaining_s(PER_PAIR, [at for source, at in of_account if source == address], now),
+        _remaining_s(per_pair(), [at for source, at in of_account if source == address], now),
         _remaining_s(PER_ACCOUNT, [at for _source, at in of_account], now),
         _remaining_s(PER_ADDRESS, of_address, now),
     )
@@ -110,5 +118,7 @@ def _remaining_s(limit: Limit, moments: list[datetime], now: datetime) -> int:
     return math.ceil((until - now).total_seconds())
 
 
-def forget_old_failures() -> None:
-    SignInFailure.objects.filter(at__lt=timezone.now() - WINDOW).delete()
+def forget_old_failures() -> int:
+    """Remove failures older than is set, which is never less than the window; returns how many."""
+    oldest = timezone.now() - timedelta(days=store.get(FAILURE_DAYS))
+    return delete_in_batches(SignInFailure.objects.filter(at__lt=oldest))

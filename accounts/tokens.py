@@ -20,16 +20,22 @@ from accounts.principals import principal_of
 from accounts.values import Principal, SystemActor, TokenLimits, TokenScope
 from kb_platform.audit import record
 from kb_platform.errors import InvalidInput, NotAllowed, NotAuthenticated, NotFound
+from kb_platform.runtime_config import store
+from kb_platform.runtime_config.declarations import TOKEN_DAYS
 
 PREFIX = "kb_"
 _SHAPE = re.compile(r"kb_(?P<key>[0-9a-f]{16})_(?P<secret>[A-Za-z0-9_-]{43})", re.ASCII)
-MAX_DAYS = 365
 DEFAULT_DAYS = 90
 _USED_EVERY = timedelta(minutes=1)  # last_used_at is a hint; a write for each request would be waste
 
 
 def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def longest_days() -> int:
+    """How long a new token may live, in days."""
+    return store.get(TOKEN_DAYS)
 
 
 def allowed_scopes(user: User) -> frozenset[TokenScope]:
@@ -58,10 +64,9 @@ def create_token(
         raise InvalidInput(fields={"name": _("A name has at most 100 characters.")})
     if not scopes:
         raise InvalidInput(fields={"scopes": _("Choose at least one scope.")})
-    if not 1 <= days <= MAX_DAYS:
-        raise InvalidInput(
-            fields={"days": _("A token lives from 1 to %(days)d days.") % {"days": MAX_DAYS}},
-        )
+    longest = longest_days()
+    if not 1 <= days <= longest:
+        raise InvalidInput(fields={"days": _("A token lives from 1 to %(days)d days.") % {"days": longest}})
     if not set(scopes) <= allowed_scopes(user):
         raise InvalidInput(fields={"scopes": _("Only an administrator's token may have the scope admin.")})
     key, secret = secrets.token_hex(8), secrets.token_urlsafe(32)

@@ -15,6 +15,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from kb_platform.errors import TooLarge, Unavailable
+from kb_platform.runtime_config import store as configuration
+from kb_platform.runtime_config.declarations import LARGEST_FILE
 
 UNREFERENCED_FOR_S = 24 * 3600  # a blob may be on disk before its row; none is collected younger than this
 
@@ -35,7 +37,7 @@ def path_of(digest: str) -> Path:
 
 def store(parts: Iterable[bytes], *, max_bytes: int | None = None) -> Blob:
     """Write the parts in order and return what they are called. Raises TooLarge or Unavailable (disk full)."""
-    limit = max_bytes or settings.MAX_UPLOAD_BYTES
+    limit = max_bytes or configuration.get(LARGEST_FILE) * 1_000_000
     root = Path(settings.BLOB_DIR)
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = root / f"incoming-{secrets.token_hex(8)}"
@@ -60,7 +62,7 @@ def _write(part: Path, parts: Iterable[bytes], limit: int) -> Blob:
             if size > limit:
                 raise TooLarge(
                     _(
-                        "The file is larger than %(limit)d MB. Split it, or ask an administrator to raise KB_MAX_UPLOAD_MB."
+                        "The file is larger than %(limit)d MB. Split it, or ask an administrator to raise the limit."
                     )
                     % {"limit": limit // 1_000_000}
                 )

@@ -15,6 +15,7 @@ from accounts.services import create_scope, replace_grants
 from accounts.values import Actor, GrantRequest, Permission, Principal
 from ingestion import ledger
 from ingestion.access import access_version
+from ingestion.allowed_types import refuse_disallowed
 from ingestion.indexing import tables
 from ingestion.models import (
     IN_FORCE,
@@ -116,6 +117,7 @@ def upload_document(
     """A new document, or a new version of the one with the same source in this collection."""
     if isinstance(actor, Principal):
         require(actor, Permission.CONTRIBUTE, collection.scope_id)
+        refuse_disallowed(file.name, file.blob)
     attributes = attributes or Attributes()
     document, is_new = Document.objects.get_or_create(
         collection=collection,

@@ -10,6 +10,7 @@ from kb_platform.error_answers import error_answer
 from kb_platform.errors import KnowledgeBaseError, NotAuthenticated
 from kb_platform.outages import as_outage
 from kb_platform.policies import enforce, policy_of
+from kb_platform.runtime_config import store
 
 
 class TraceIdMiddleware:
@@ -17,6 +18,7 @@ class TraceIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        store.begin_request()
         current = trace.set_trace_id(request.headers.get(trace.HEADER))
         response = self.get_response(request)
         response[trace.HEADER] = current

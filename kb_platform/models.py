@@ -1,4 +1,6 @@
-"""The audit log: who did what to which object. Rows are written in the transaction of the change, never edited."""
+"""The audit log, whose rows are written in the transaction of the change and never edited; and changed settings."""
+
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -25,3 +27,28 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M:%S} {self.actor_name} {self.action} {self.object_name}"
+
+
+class ConfigValue(models.Model):
+    """A setting that an administrator has changed: what it is, what it was, and who did it."""
+
+    name = models.CharField(max_length=64, primary_key=True)
+    value: Any = models.JSONField()
+    previous: Any = models.JSONField(null=True)
+    changed_at = models.DateTimeField(auto_now=True)
+    changed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    changed_by_name = models.CharField(max_length=254)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ConfigStamp(models.Model):
+    """One row whose stamp every change of settings replaces, so that processes know when to read them again."""
+
+    stamp = models.UUIDField()
+
+    def __str__(self) -> str:
+        return str(self.stamp)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from celery.schedules import crontab
+
 PERIODIC: dict[str, dict[str, Any]] = {
     "reconcile the job ledger": {
         "task": "ingestion.tasks.reconcile",
@@ -13,9 +15,17 @@ PERIODIC: dict[str, dict[str, Any]] = {
         "schedule": 6 * 3600.0,
         "options": {"queue": "light", "expires": 3600},
     },
-    "forget old search traces": {
-        "task": "retrieval.tasks.forget_old_traces",
-        "schedule": 3600.0,
-        "options": {"queue": "light", "expires": 3600},
+    **{
+        what: {
+            "task": task,
+            "schedule": crontab(hour=2, minute=minute),
+            "options": {"queue": "light", "expires": 6 * 3600},
+        }
+        for what, task, minute in (
+            ("forget old sign-in failures", "accounts.tasks.forget_old_failures", 0),
+            ("forget old search traces", "retrieval.tasks.forget_old_traces", 5),
+            ("forget old conversations", "retrieval.tasks.forget_old_conversations", 10),
+            ("forget old audit entries", "kb_platform.tasks.forget_old_entries", 15),
+        )
     },
 }

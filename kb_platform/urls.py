@@ -6,6 +6,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from kb_platform import health
 from kb_platform.policies import Access, policy
+from kb_platform.runtime_config import views as configuration
 
 api_docs = csp_update({"img-src": "data:"})(  # its style sheet draws its icons so
     SpectacularSwaggerView.as_view(url_name="schema")
@@ -17,6 +18,10 @@ urlpatterns = [
     path("metrics", health.metrics, name="metrics"),
     path("language", health.set_language, name="set_language"),
     path("theme", health.set_theme, name="set_theme"),
+    path("system/settings", configuration.settings, name="settings"),
+    path("system/settings/export", configuration.settings_export, name="settings_export"),
+    path("system/settings/import", configuration.settings_import, name="settings_import"),
+    path("system/settings/<str:area>", configuration.settings_area, name="settings_area"),
     path("api/schema", policy(Access.SIGNED_IN, scope="search")(SpectacularAPIView.as_view()), name="schema"),
     path(
         "api/docs",

@@ -14,7 +14,7 @@ from accounts.permissions.grants import scopes_without_manager
 from accounts.principals import principal_of
 from accounts.selectors import administrators
 from accounts.services import create_scope, create_user, deactivate_user, replace_grants
-from accounts.sign_in import PER_PAIR, SignInRefused, check_password
+from accounts.sign_in import SignInRefused, check_password, per_pair
 from accounts.values import GrantRequest, Holder, Permission, SystemActor
 from kb_platform.errors import KnowledgeBaseError
 
@@ -46,7 +46,7 @@ def test_parallel_guesses_all_count(reader):
 
     outcomes = together(*[guess] * 12)
     assert all(isinstance(outcome, SignInRefused) for outcome in outcomes)
-    assert SignInFailure.objects.count() == PER_PAIR.free
+    assert SignInFailure.objects.count() == per_pair().free
 
 
 def test_two_managers_who_remove_each_other_leave_one(owner, reader):

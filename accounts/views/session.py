@@ -18,6 +18,8 @@ from accounts.setup import LinkEnded, open_link, use_link
 from accounts.sign_in import SignInRefused, TooManyAttempts, check_password
 from kb_platform.errors import InvalidInput
 from kb_platform.policies import Access, policy
+from kb_platform.runtime_config import store
+from kb_platform.runtime_config.declarations import SIGN_IN_NOTICE
 
 
 @policy(Access.PUBLIC)
@@ -40,7 +42,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         except SignInRefused as error:
             show(form, error)
             status = 400
-    response = render(request, "accounts/sign_in.html", {"form": form, "next": target}, status=status)
+    context = {"form": form, "next": target, "notice": store.get(SIGN_IN_NOTICE)}
+    response = render(request, "accounts/sign_in.html", context, status=status)
     if wait_s:
         response["Retry-After"] = str(wait_s)
     return response

@@ -1,6 +1,5 @@
 """Pages of documents: the list with its upload form and processing tray, the detail page, and actions on one document."""
 
-from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
@@ -21,6 +20,8 @@ from ingestion.uploads import receive
 from ingestion.views.sharing import sharing_rows
 from kb_platform.errors import Conflict, InvalidInput
 from kb_platform.policies import Access, policy
+from kb_platform.runtime_config import store
+from kb_platform.runtime_config.declarations import LARGEST_FILE
 
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 ROWS, CHUNKS = 25, 20
@@ -61,7 +62,7 @@ def documents(request: PageRequest) -> HttpResponse:
     shown = {"filters": filters, "filtered": any(filters.values()), "states": STATES}
     upload = {
         "chosen_target": filters["collection"],
-        "max_upload_mb": settings.MAX_UPLOAD_BYTES // 1_000_000,
+        "max_upload_mb": store.get(LARGEST_FILE),
     }
     return render(request, "ingestion/documents.html", {**context, **shown, **upload, **_rights(request)})
 

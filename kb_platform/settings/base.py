@@ -161,7 +161,7 @@ BOOTSTRAP_STEPS = [
 CSRF_FAILURE_VIEW = "kb_platform.health.stale_form"
 LOGIN_URL = "sign_in"
 LOGIN_REDIRECT_URL = "ask"
-SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_AGE = 12 * 3600  # of a session without a fixed end; see accounts.sessions
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = environment.flag("KB_HTTPS", default=False)
@@ -189,7 +189,8 @@ CONTENT_SECURITY_POLICY = {
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 DATA_UPLOAD_MAX_NUMBER_FILES = 500
 FILE_UPLOAD_PERMISSIONS = 0o600
-MAX_UPLOAD_BYTES = environment.integer("KB_MAX_UPLOAD_MB", 100, low=1, high=10_000) * 1_000_000
+# Settings of kb_platform.runtime_config that the environment holds fast: KB_CONFIG_<AREA>_<NAME>.
+RUNTIME_OVERRIDES = environment.overrides("KB_CONFIG_", {"KB_MAX_UPLOAD_MB": "uploads.largest_mb"})
 
 STATIC_URL = "static/"
 STATIC_ROOT = environment.directory("KB_STATIC_DIR", DATA_DIR / "staticfiles")
@@ -240,7 +241,6 @@ DENSE_EXACT_ROWS = 5_000  # an exact scan takes about 2.4 µs a row
 DENSE_EXACT_SHARE, DENSE_EXACT_MAX_ROWS = 0.03, 20_000
 HNSW_EF_SEARCH = 200
 QUERY_EMBEDDING_TIMEOUT_S = 5.0  # later than this the search goes on without the dense channel
-TRACE_DAYS = 30
 EVIDENCE_COSINE = 0.26  # of centred vectors of the bundled model; another embedder may need another
 EVIDENCE_COVERAGE, EVIDENCE_COVERAGE_WITH_MISSING_CODE = 0.3, 0.6
 
@@ -256,6 +256,7 @@ STREAM_KEEP_S = 600  # how long the events can be taken up again
 # --- jobs -------------------------------------------------------------------------------------------------
 
 CELERY_BROKER_URL = REDIS_URL or f"redis+socket://{paths.valkey_socket(DATA_DIR)}"
+CELERY_TIMEZONE = TIME_ZONE
 CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_IGNORE_RESULT = True

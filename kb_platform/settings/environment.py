@@ -4,6 +4,7 @@ Every variable NAME may also be given as NAME_FILE, the path of a file that hold
 """
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -57,3 +58,10 @@ def words(name: str, default: tuple[str, ...] = ()) -> list[str]:
 
 def directory(name: str, default: Path) -> Path:
     return Path(text(name) or default).expanduser().absolute()
+
+
+def overrides(prefix: str, aliases: Mapping[str, str]) -> dict[str, str]:
+    """Runtime settings by name, from PREFIX<AREA>_<NAME> and from the variables of `aliases`."""
+    named = {variable.removesuffix("_FILE") for variable in os.environ if variable.startswith(prefix)}
+    found = {name: name.removeprefix(prefix).lower().replace("_", ".", 1) for name in sorted(named)}
+    return {setting: value for name, setting in {**found, **aliases}.items() if (value := text(name))}

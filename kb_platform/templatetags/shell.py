@@ -112,7 +112,7 @@ MANAGE = (
             RailItem(
                 label=_("Settings"),
                 icon="settings",
-                routes=("settings", "settings_area"),
+                routes=("settings", "settings_area", "settings_import"),
                 for_administrators=True,
             ),
             RailItem(label=_("Audit log"), icon="history", routes=("audit",), for_administrators=True),
@@ -148,7 +148,15 @@ def rail(context: Context) -> dict[str, Any]:
     ]
     shared = {
         name: context.get(name)
-        for name in ("principal", "request", "csrf_token", "theme", "html_language", "may_manage_content")
+        for name in (
+            "principal",
+            "request",
+            "csrf_token",
+            "theme",
+            "html_language",
+            "site_name",
+            "may_manage_content",
+        )
     }
     return {
         **shared,

@@ -9,6 +9,7 @@ from accounts.values import GrantRequest, Holder, Permission
 from ingestion import services
 from ingestion.models import Collection, Document, VersionState
 from ingestion.testing.rows import make_document
+from kb_platform.runtime_config.declarations import LARGEST_FILE
 
 pytestmark = pytest.mark.django_db
 
@@ -100,12 +101,12 @@ def test_an_empty_collection_is_deleted_after_typing_its_name(browser, owner, co
     assert not Collection.objects.exists()
 
 
-def test_plain_form_uploads_several_files_and_names_the_ones_refused(browser, owner, collection, settings):
-    settings.MAX_UPLOAD_BYTES = 1_000
+def test_plain_form_uploads_several_files_and_names_the_ones_refused(browser, owner, collection, configure):
+    configure(LARGEST_FILE, 1)
     files = [
         SimpleUploadedFile("a.md", b"# A\n\nText."),
         SimpleUploadedFile("../../b.md", b"# B\n\nText."),
-        SimpleUploadedFile("big.txt", b"x" * 2_000),
+        SimpleUploadedFile("big.txt", b"x" * 1_000_001),
     ]
     form = {"collection": str(collection.uid), "files": files}
     page = browser(owner).post("/manage/documents/upload", form, follow=True).content.decode()

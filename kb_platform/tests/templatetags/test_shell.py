@@ -57,6 +57,7 @@ def test_error_pages_render_without_a_database(status):
     assert "<script>" not in page
 
 
+@pytest.mark.django_db
 def test_the_not_found_page_says_the_same_whatever_was_asked(client):
     pages = {client.get(path).content.replace(path.encode(), b"") for path in ("/no/such", "/d/0/also-not")}
     bodies = {page.split(b'class="xs muted row"')[0] for page in pages}

@@ -1,0 +1,169 @@
+"""Every setting, by area. A setting stands here only if the product obeys it; each names the module that does."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from kb_platform.runtime_config.kinds import Area, Choice, Choices, Effect, Number, Setting, Text
+
+AREAS = (
+    Area(key="general", label=_("General"), sub=_("Name, language and appearance."), icon="settings"),
+    Area(key="access", label=_("Sign-in and access"), sub=_("How people sign in, and for how long."), icon="lock"),
+    Area(key="uploads", label=_("Uploads"), sub=_("Which files may be uploaded."), icon="upload"),
+    Area(key="retention", label=_("Retention"), sub=_("What is kept, and for how long."), icon="archive"),
+)  # fmt: skip
+
+SITE_NAME = Text(  # kb_platform.context_processors
+    name="general.site_name",
+    label=_("Product name"),
+    help=_("Shown at top left, in the title of each page and on sign-in."),
+    default="",
+    most=40,
+    empty=_("Zhiku"),
+)
+DEFAULT_LANGUAGE = Choice(  # accounts.middleware
+    name="general.default_language",
+    label=_("Default language"),
+    help=_("For people who have not chosen one."),
+    default="",
+    choices=(("", _("As the browser")), ("en", "English"), ("zh-hans", "中文")),
+)
+DEFAULT_THEME = Choice(  # accounts.services, kb_platform.context_processors
+    name="general.default_theme",
+    label=_("Default appearance"),
+    help=_("For new accounts and on sign-in. Anyone can change their own."),
+    default="auto",
+    choices=(("auto", _("Follow the device")), ("light", _("Light")), ("dark", _("Dark"))),
+)
+SIGN_IN_NOTICE = Text(  # accounts.views.session
+    name="general.sign_in_notice",
+    label=_("Notice on sign-in"),
+    help=_("A sentence or two above the form, for example on planned maintenance."),
+    default="",
+    most=300,
+    lines=3,
+)
+HELP_CONTACT = Text(  # kb_platform.context_processors
+    name="general.help_contact",
+    label=_("Where to ask for help"),
+    help=_("Shown on sign-in and error pages."),
+    default="",
+    most=120,
+)
+SESSION_HOURS = Number(  # accounts.sessions
+    name="access.session_hours",
+    label=_("Sign out after"),
+    help=_("The person is told two minutes ahead and may stay signed in."),
+    default=12,
+    low=1,
+    high=720,
+    unit=_("hours"),
+    effect=Effect.NEXT_SIGN_IN,
+)
+FREE_ATTEMPTS = Number(  # accounts.sign_in
+    name="access.sign_in_attempts",
+    label=_("Failed tries before a wait"),
+    help=_("Per account and address within an hour. Then each try waits longer, up to 15 minutes."),
+    default=5,
+    low=3,
+    high=20,
+)
+TOKEN_DAYS = Number(  # accounts.tokens
+    name="access.longest_token_days",
+    label=_("Longest life of an API token"),
+    help=_("For new tokens; those that exist keep their end."),
+    default=365,
+    low=1,
+    high=365,
+    unit=_("days"),
+)
+LARGEST_FILE = Number(  # ingestion.blobs
+    name="uploads.largest_mb",
+    label=_("Largest file"),
+    help=_("Larger files are refused while they are sent."),
+    default=100,
+    low=1,
+    high=10_000,
+    unit="MB",
+    effect=Effect.NEW_FILES,
+)
+FILE_TYPES = Choices(  # ingestion.allowed_types
+    name="uploads.types",
+    label=_("Allowed types"),
+    help=_("By content, not by name. Documents that are there already stay."),
+    default=("pdf", "docx", "markdown", "html", "text", "csv"),
+    choices=(
+        ("pdf", "PDF"),
+        ("docx", "Word (DOCX)"),
+        ("markdown", "Markdown"),
+        ("html", "HTML"),
+        ("text", _("Plain text")),
+        ("csv", _("CSV tables")),
+    ),
+    effect=Effect.NEW_FILES,
+)
+CONVERSATION_DAYS = Number(  # retrieval.tasks
+    name="retention.conversation_days",
+    label=_("Chats"),
+    help=_("Counted from the last question. Deleted with answers and citations. 0 keeps them."),
+    default=0,
+    low=7,
+    high=3650,
+    unit=_("days"),
+    zero=_("for ever"),
+    effect=Effect.NIGHTLY,
+)
+TRACE_DAYS = Number(  # retrieval.tasks
+    name="retention.trace_days",
+    label=_("Search records"),
+    help=_("Which passages a search found and how long it took, with its question."),
+    default=30,
+    low=1,
+    high=365,
+    unit=_("days"),
+    effect=Effect.NIGHTLY,
+)
+AUDIT_DAYS = Number(  # kb_platform.tasks
+    name="retention.audit_days",
+    label=_("Audit log"),
+    help=_("Ask your legal department before you shorten it."),
+    default=1095,
+    low=90,
+    high=3650,
+    unit=_("days"),
+    effect=Effect.NIGHTLY,
+)
+FAILURE_DAYS = Number(  # accounts.tasks
+    name="retention.sign_in_failure_days",
+    label=_("Failed sign-ins"),
+    help=_("Address and account of failed tries. The wait after them needs one hour."),
+    default=1,
+    low=1,
+    high=90,
+    unit=_("days"),
+    effect=Effect.NIGHTLY,
+)
+
+SETTINGS: dict[str, Setting[Any]] = {
+    setting.name: setting
+    for setting in (
+        SITE_NAME,
+        DEFAULT_LANGUAGE,
+        DEFAULT_THEME,
+        SIGN_IN_NOTICE,
+        HELP_CONTACT,
+        SESSION_HOURS,
+        FREE_ATTEMPTS,
+        TOKEN_DAYS,
+        LARGEST_FILE,
+        FILE_TYPES,
+        CONVERSATION_DAYS,
+        TRACE_DAYS,
+        AUDIT_DAYS,
+        FAILURE_DAYS,
+    )
+}
+
+
+def settings_of(area: str) -> list[Setting[Any]]:
+    return [setting for setting in SETTINGS.values() if setting.area == area]

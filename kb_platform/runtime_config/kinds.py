@@ -1,0 +1,167 @@
+"""Kinds of settings: each knows its bounds, reads a value from a form or a file, and says how it reads.
+
+`clean` takes a stored, imported or configured value; it returns the typed value or raises ValueError with a sentence.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django_stubs_ext import StrOrPromise
+
+T = TypeVar("T")
+
+
+class Effect(StrEnum):
+    """When a change takes effect."""
+
+    NOW = "now"
+    NEXT_SIGN_IN = "next_sign_in"
+    NEW_FILES = "new_files"
+    NIGHTLY = "nightly"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting(ABC, Generic[T]):
+    """`name` is `area.name`. `effect` says when a change holds."""
+
+    name: str
+    label: StrOrPromise
+    help: StrOrPromise
+    default: T
+    effect: Effect = Effect.NOW
+    required: bool = field(default=True)
+
+    @property
+    def area(self) -> str:
+        return self.name.partition(".")[0]
+
+    @property
+    def field(self) -> str:
+        """The setting's name within its area."""
+        return self.name.partition(".")[2]
+
+    @property
+    def widget(self) -> str:
+        return type(self).__name__.lower()
+
+    @abstractmethod
+    def clean(self, value: Any) -> T: ...
+
+    @abstractmethod
+    def shown(self, value: T) -> str:
+        """The value in the reader's language."""
+
+    def from_form(self, values: Sequence[str]) -> T:
+        return self.clean(values[-1] if values else "")
+
+    def from_environment(self, text: str) -> T:
+        return self.from_form([text])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text(Setting[str]):
+    most: int
+    lines: int = 1
+    empty: StrOrPromise = "—"
+
+    def clean(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(_("This must be text."))
+        text = value.replace("\x00", "").replace("\r\n", "\n").strip()
+        if self.lines == 1:
+            text = " ".join(text.split())
+        if len(text) > self.most:
+            raise ValueError(_("At most %(most)d characters.") % {"most": self.most})
+        return text
+
+    def shown(self, value: str) -> str:
+        return value or str(self.empty)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number(Setting[int]):
+    """A whole number. `zero` is what 0 means, where 0 is allowed beside `low` to `high`."""
+
+    low: int
+    high: int
+    unit: StrOrPromise = ""
+    zero: StrOrPromise = ""
+
+    def clean(self, value: Any) -> int:
+        text = str(value).strip()
+        if isinstance(value, bool) or not (text.isascii() and text.isdecimal() and len(text) < 10):
+            raise ValueError(_("Enter a whole number."))
+        number = int(text)
+        if not (self.low <= number <= self.high or (self.zero and number == 0)):
+            raise ValueError(self._bounds())
+        return number
+
+    def _bounds(self) -> str:
+        bounds = {"low": f"{self.low:,}", "high": f"{self.high:,}"}
+        if self.zero:
+            return _("From %(low)s to %(high)s, or 0.") % bounds
+        return _("From %(low)s to %(high)s.") % bounds
+
+    @property
+    def range(self) -> str:
+        return self._bounds()
+
+    def shown(self, value: int) -> str:
+        return str(self.zero) if self.zero and value == 0 else f"{value:,} {self.unit}".strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice(Setting[str]):
+    choices: tuple[tuple[str, StrOrPromise], ...]
+
+    def clean(self, value: Any) -> str:
+        if value not in dict(self.choices):
+            raise ValueError(_("Choose one of the values offered."))
+        return str(value)
+
+    def shown(self, value: str) -> str:
+        return str(dict(self.choices)[value])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices(Setting[tuple[str, ...]]):
+    """Several of the choices, at least one; kept in the order they are declared in."""
+
+    choices: tuple[tuple[str, StrOrPromise], ...]
+
+    def clean(self, value: Any) -> tuple[str, ...]:
+        wanted = set(value) if isinstance(value, list | tuple) else set()
+        if not wanted or not wanted <= set(dict(self.choices)):
+            raise ValueError(_("Choose at least one of the values offered."))
+        return tuple(key for key, _label in self.choices if key in wanted)
+
+    def shown(self, value: tuple[str, ...]) -> str:
+        labels = dict(self.choices)
+        return " · ".join(str(labels[key]) for key in value)
+
+    def from_form(self, values: Sequence[str]) -> tuple[str, ...]:
+        return self.clean([value for value in values if value])
+
+    def from_environment(self, text: str) -> tuple[str, ...]:
+        return self.clean([part.strip() for part in text.split(",")])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    key: str
+    label: StrOrPromise
+    sub: StrOrPromise
+    icon: str
+
+
+EFFECTS: dict[Effect, tuple[str, str, StrOrPromise]] = {  # class of the tag, icon, words
+    Effect.NOW: ("t-ok", "bolt", gettext_lazy("Takes effect now")),
+    Effect.NEXT_SIGN_IN: ("", "user", gettext_lazy("From the next sign-in")),
+    Effect.NEW_FILES: ("t-acc", "upload", gettext_lazy("Files from now on")),
+    Effect.NIGHTLY: ("", "clock", gettext_lazy("At the nightly clean-up, 02:00")),
+}
