@@ -234,11 +234,15 @@ class Chunk(models.Model):
 
 
 class CachedVector(models.Model):
-    """Vectors by (embedder, text): a changed page embeds only what changed, a retry embeds nothing."""
+    """Vectors by (embedder, text): a changed page embeds only what changed, a retry embeds nothing.
+
+    Answers read the vectors of the sentences from here.
+    """
 
     embedder = models.CharField(max_length=64, help_text="SHA-256 of the embedder's fingerprint")
     text_hash = models.BinaryField(max_length=32)
     vector = models.BinaryField(help_text="float16, little endian")
+    sentences = models.BinaryField(default=b"", help_text="int8, a row for each sentence; empty: none known")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -7,7 +7,6 @@
 Each stage may be repeated: it replaces what an earlier try left behind.
 """
 
-import hashlib
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from ingestion import blobs, ledger
 from ingestion.chunking.drafts import ChunkDraft, ChunkedDocument, TokenCounter
 from ingestion.chunking.structure import chunk_document
-from ingestion.embedding.cache import cached_vectors, remember
+from ingestion.embedding.cache import cached_vectors, embed_texts, text_hash
 from ingestion.embedding.protocol import Embedder
 from ingestion.indexing import bm25, tables
 from ingestion.indexing.analyzer import analyze
@@ -162,7 +161,7 @@ def _chunk(
         kind=draft.kind,
         text=draft.text,
         embedding_text=draft.embedding_text,
-        text_hash=hashlib.sha256(draft.embedding_text.encode()).digest(),
+        text_hash=text_hash(draft.embedding_text),
         heading_path=list(draft.heading_path),
         token_count=draft.token_count,
         language=draft.language,
@@ -195,9 +194,8 @@ def _embed(chunks: dict[Lease, list[Chunk]], embedder: Embedder) -> dict[bytes, 
     missing = sorted((key for key in texts if key not in vectors), key=lambda key: len(texts[key]))
     for start in range(0, len(missing), EMBED_SLICE):
         part = missing[start : start + EMBED_SLICE]
-        fresh = dict(zip(part, embedder.embed_documents([texts[key] for key in part]), strict=True))
-        remember(embedder, fresh)
-        vectors |= fresh
+        fresh = embed_texts(embedder, {key: texts[key] for key in part})
+        vectors |= {key: read.vector for key, read in fresh.items()}
         _note_embedded(chunks, vectors)
     return vectors
 

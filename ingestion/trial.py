@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from accounts.permissions.grants import create_scope
 from accounts.values import Principal
 from ingestion.chunking.structure import chunk_document
-from ingestion.embedding.cache import cached_vectors, remember
+from ingestion.embedding.cache import cached_vectors, embed_texts, text_hash
 from ingestion.embedding.protocol import Embedder
 from ingestion.indexing import bm25, tables
 from ingestion.indexing.analyzer import analyze
@@ -139,12 +139,11 @@ def _version(trial: Trial, document: TrialDocument, *, chunk_count: int) -> Docu
 
 
 def _vectors(texts: Sequence[str], embedder: Embedder) -> dict[bytes, NDArray[np.float32]]:
-    by_hash = {hashlib.sha256(text.encode()).digest(): text for text in texts}
+    by_hash = {text_hash(text): text for text in texts}
     vectors = cached_vectors(embedder, list(by_hash))
     missing = [key for key in by_hash if key not in vectors]
     for start in range(0, len(missing), EMBED_SLICE):
         part = missing[start : start + EMBED_SLICE]
-        fresh = dict(zip(part, embedder.embed_documents([by_hash[key] for key in part]), strict=True))
-        remember(embedder, fresh)
-        vectors |= fresh
+        fresh = embed_texts(embedder, {key: by_hash[key] for key in part})
+        vectors |= {key: read.vector for key, read in fresh.items()}
     return vectors

@@ -19,7 +19,10 @@ from ingestion.embedding.errors import EmbedderUnavailable
 from ingestion.embedding.weights import SHA256
 
 NETWORK, TOKENIZER, MANIFEST = "model.onnx", "tokenizer.json", "manifest.json"
-REVISION = 1  # raise with every change of the converted files: it names the folder and enters the fingerprint
+REVISION = 2  # raise with every change of the converted files: it names the folder
+VECTORS_REVISION = (
+    1  # raise only if a text's vector changes: it enters the fingerprint, and every index is made anew
+)
 FOLDER = f"e5-small-{SHA256[:8]}-{REVISION}"
 _TIME_LIMIT_S = 600
 _PROJECT = Path(__file__).resolve().parents[2]

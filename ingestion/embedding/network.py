@@ -1,4 +1,4 @@
-"""multilingual-e5-small as an ONNX graph for CPUs: tokens in, the mean of the last layer out, at length 1.
+"""multilingual-e5-small as an ONNX graph for CPUs: tokens in, the last layer and its mean at length 1 out.
 
 Word embeddings stay 4-bit as the file holds them. The matrices of the layers become int8 with one scale for each
 output column, and are multiplied by activations quantised on the fly; the few named in KEPT_EXACT, whose inputs
@@ -17,7 +17,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from ingestion.embedding.weights import BLOCK, Weights
 
-INPUT_IDS, ATTENTION_MASK, EMBEDDING = "input_ids", "attention_mask", "embedding"
+INPUT_IDS, ATTENTION_MASK = "input_ids", "attention_mask"
+EMBEDDING, TOKEN_STATES = "embedding", "token_states"
 _FUSED = "com.microsoft"
 _OPSET, _FUSED_OPSET, _IR = 21, 1, 10
 _EPSILON = 1e-12
@@ -26,11 +27,16 @@ KEPT_EXACT = frozenset({"l0.fo", "l4.fo", "l5.fo"})  # in int8 these make two th
 
 
 def write_network(weights: Weights, path: Path) -> None:
-    """Write the model file: int64 ids and mask (batch, tokens) -> float32 (batch, hidden) of L2 norm 1."""
+    """Write the model file: int64 ids and mask (batch, tokens) -> float32 (batch, hidden) of L2 norm 1,
+
+    and the states it is the mean of, float32 (batch, tokens, hidden).
+    """
     graph = _Graph(weights)
     states = graph.embed_tokens()
-    for layer in range(weights.shape.layers):
+    last = weights.shape.layers - 1
+    for layer in range(last):
         states = graph.encode_layer(states, f"l{layer}")
+    states = graph.encode_layer(states, f"l{last}", TOKEN_STATES)
     graph.pool(states)
     onnx.save(graph.model(), path)
 
@@ -57,7 +63,7 @@ class _Graph:
         self._node("Unsqueeze", ["mask_float", axis], "mask_row")
         return self._normalise(self._node("Add", [words, used], "embedded"), "emb.ln")
 
-    def encode_layer(self, states: str, layer: str) -> str:
+    def encode_layer(self, states: str, layer: str, output: str = "") -> str:
         query, key, value = (f"{layer}.{part}" for part in "qkv")
         joined = self._project(states, [query, key, value], f"{layer}.qkv")
         self._nodes.append(
@@ -72,7 +78,7 @@ class _Graph:
         wide = self._project(states, [f"{layer}.fi"], f"{layer}.wide")
         active = self._node("Gelu", [wide], f"{layer}.active")
         narrow = self._project(active, [f"{layer}.fo"], f"{layer}.narrow", self._weights.shape.feed_forward)
-        return self._normalise(self._node("Add", [narrow, states], f"{layer}.sum2"), f"{layer}.oln")
+        return self._normalise(self._node("Add", [narrow, states], f"{layer}.sum2"), f"{layer}.oln", output)
 
     def pool(self, states: str) -> str:
         """The direction of the mean over real tokens: the sum has it too."""
@@ -86,8 +92,11 @@ class _Graph:
             for name in (INPUT_IDS, ATTENTION_MASK)
         ]
         width = self._weights.shape.hidden
-        output = helper.make_tensor_value_info(EMBEDDING, TensorProto.FLOAT, ["batch", width])
-        graph = helper.make_graph(self._nodes, "e5", inputs, [output], self._constants)
+        outputs = [
+            helper.make_tensor_value_info(EMBEDDING, TensorProto.FLOAT, ["batch", width]),
+            helper.make_tensor_value_info(TOKEN_STATES, TensorProto.FLOAT, ["batch", "tokens", width]),
+        ]
+        graph = helper.make_graph(self._nodes, "e5", inputs, outputs, self._constants)
         opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_FUSED, _FUSED_OPSET)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=_IR)
 
@@ -130,10 +139,12 @@ class _Graph:
         ]
         return self._fused("DynamicQuantizeMatMul", inputs, output)
 
-    def _normalise(self, states: str, name: str) -> str:
+    def _normalise(self, states: str, name: str, output: str = "") -> str:
         gain = self._constant(f"{name}.w", self._weights.vector(f"{name}.w"))
         bias = self._constant(f"{name}.b", self._weights.vector(f"{name}.b"))
-        return self._node("LayerNormalization", [states, gain, bias], name, axis=_LAST_AXIS, epsilon=_EPSILON)
+        return self._node(
+            "LayerNormalization", [states, gain, bias], output or name, axis=_LAST_AXIS, epsilon=_EPSILON
+        )
 
     def _constant(self, name: str, value: NDArray[Any]) -> str:
         self._constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))

@@ -1,7 +1,7 @@
 """The bundled embedder: multilingual-e5-small by onnxruntime in int8, centred by language."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from ingestion.embedding.centring import LanguageCentring
-from ingestion.embedding.conversion import NETWORK, REVISION, TOKENIZER
+from ingestion.embedding.conversion import NETWORK, TOKENIZER, VECTORS_REVISION
 from ingestion.embedding.errors import EmbedderUnavailable
 from ingestion.embedding.protocol import Vectors
 from ingestion.embedding.strings import tokenizable
@@ -21,6 +21,11 @@ MAX_TOKENS = 512
 BATCH = 8  # larger ones are no faster on CPUs and take twice the memory
 QUERY_PREFIX, DOCUMENT_PREFIX = "query: ", "passage: "
 _PAD = 1
+# As `network` names them; importing it takes the library onnx, which only the conversion needs.
+INPUT_IDS, ATTENTION_MASK = "input_ids", "attention_mask"
+EMBEDDING, TOKEN_STATES = "embedding", "token_states"
+
+TakeStates = Callable[[int, Vectors], None]
 
 
 class OnnxE5:
@@ -65,7 +70,7 @@ class OnnxE5:
     @property
     def fingerprint(self) -> str:
         return (
-            f"multilingual-e5-small weights={SHA256[:16]} conversion={REVISION} int8 dim={DIMENSION} "
+            f"multilingual-e5-small weights={SHA256[:16]} conversion={VECTORS_REVISION} int8 dim={DIMENSION} "
             f"max={MAX_TOKENS} prefix={QUERY_PREFIX!r},{DOCUMENT_PREFIX!r} pool=mean norm=l2 "
             f"centring={self._centring.factor}*{self._centring.digest}"
         )
@@ -73,6 +78,25 @@ class OnnxE5:
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         read = [tokenizable(text, MAX_TOKENS) for text in texts]
         return self._centring.centre(self._embed(DOCUMENT_PREFIX, read), read, "document")
+
+    def embed_by_pieces(self, documents: Sequence[Sequence[str]]) -> tuple[Vectors, list[Vectors]]:
+        read = [tokenizable("".join(pieces), MAX_TOKENS) for pieces in documents]
+        encodings = self._tokenizer.encode_batch([DOCUMENT_PREFIX + text for text in read])
+        sums: dict[int, Vectors] = {}
+
+        def pool(index: int, states: Vectors) -> None:
+            offsets = np.array(encodings[index].offsets[: len(states)]) - len(DOCUMENT_PREFIX)
+            sums[index] = _sums_by_piece(states, offsets, [len(piece) for piece in documents[index]])
+
+        whole = self._run([_truncated(encoding.ids) for encoding in encodings], pool)
+        pieces = [self._centred_pieces(sums[index], documents[index]) for index in range(len(read))]
+        return self._centring.centre(whole, read, "document"), pieces
+
+    def _centred_pieces(self, sums: Vectors, pieces: Sequence[str]) -> Vectors:
+        """Unit vectors (pieces, dimension) of the sums over each piece's tokens; zero where there are none."""
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        centred = self._centring.centre(sums / np.maximum(lengths, 1e-9), pieces, "document")
+        return np.where(lengths > 0, centred, np.float32(0))
 
     def embed_query(self, text: str) -> Vectors:
         read = [tokenizable(text, MAX_TOKENS)]
@@ -97,15 +121,23 @@ class OnnxE5:
         return [encoding.ids for encoding in encodings]
 
     def _embed(self, prefix: str, texts: list[str]) -> Vectors:
-        """Unit vectors (n, dimension) of the model itself; batches of like length waste little on padding."""
-        tokens = [_truncated(ids) for ids in self._tokenize(prefix, texts)]
+        return self._run([_truncated(ids) for ids in self._tokenize(prefix, texts)])
+
+    def _run(self, tokens: list[list[int]], take_states: TakeStates | None = None) -> Vectors:
+        """Unit vectors (n, dimension) of the model itself; batches of like length waste little on padding.
+
+        take_states: is given the states (tokens, dimension) of each text, with its index.
+        """
         session = self._session()
+        wanted = [EMBEDDING, TOKEN_STATES] if take_states else [EMBEDDING]
         by_length = sorted(range(len(tokens)), key=lambda index: len(tokens[index]))
         vectors = np.empty((len(tokens), DIMENSION), dtype=np.float32)
         for start in range(0, len(tokens), BATCH):
             batch = by_length[start : start + BATCH]
             ids, mask = _padded([tokens[index] for index in batch])
-            (vectors[batch],) = session.run(None, {"input_ids": ids, "attention_mask": mask})
+            vectors[batch], *states = session.run(wanted, {INPUT_IDS: ids, ATTENTION_MASK: mask})
+            for row, index in enumerate(batch if take_states else ()):
+                take_states(index, states[0][row, : len(tokens[index])])
         return vectors
 
 
@@ -121,6 +153,19 @@ def _session_options(threads: int) -> onnxruntime.SessionOptions:
     # Without VNNI instructions int8 products overflow 16 bits and spoil the vectors; this takes the exact path there.
     options.add_session_config_entry("session.x64quantprecision", "1")
     return options
+
+
+def _sums_by_piece(states: Vectors, offsets: NDArray[np.int64], lengths: Sequence[int]) -> Vectors:
+    """(pieces, dimension): the sum of the states of each piece's tokens. A token belongs where its middle lies.
+
+    offsets: (tokens, 2), of each token in the text; of tokens that are not of the text they are empty or negative.
+    """
+    ends = np.cumsum(lengths)
+    middles = offsets.mean(axis=1)
+    is_text = (offsets[:, 1] > offsets[:, 0]) & (middles >= 0)
+    place = np.searchsorted(ends, middles, side="right")
+    belongs = (np.arange(len(lengths))[:, None] == place[None, :]) & is_text[None, :]
+    return np.asarray(belongs.astype(np.float32) @ states)
 
 
 def _truncated(ids: list[int]) -> list[int]:

@@ -1,7 +1,7 @@
 """What turns text into vectors: the one interface that chunking, indexing and search know."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,4 +57,16 @@ class Embedder(Protocol):
 
     def count_tokens_batch(self, texts: Sequence[str]) -> list[int]:
         """`count_tokens` of many texts, several times faster than one by one."""
+        ...
+
+
+@runtime_checkable
+class LatePoolingEmbedder(Embedder, Protocol):
+    """An embedder that reads a document once and yields a vector for each of its pieces too."""
+
+    def embed_by_pieces(self, documents: Sequence[Sequence[str]]) -> tuple[Vectors, list[Vectors]]:
+        """Documents in consecutive pieces -> what `embed_documents` gives for the joined ones, and for each document
+
+        float32 (pieces, dimension): L2 norm 1, comparable with questions; zero for a piece that was not read.
+        """
         ...

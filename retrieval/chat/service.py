@@ -3,9 +3,8 @@
 The refusal has the same words whether nothing exists or nothing is open to the reader, and no passage goes with it.
 """
 
-import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import Q
@@ -14,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
+from ingestion.embedding.cache import cached_sentences, text_hash
 from ingestion.embedding.registry import get_embedder
 from ingestion.models import Document, Element
 from kb_platform.errors import Conflict, InvalidInput
@@ -22,12 +22,12 @@ from retrieval.chat.selectors import get_conversation, get_message, visible_mess
 from retrieval.chat.values import ShownMessage
 from retrieval.filters import Filters
 from retrieval.generation.extractive import ExtractedAnswer, Question, extract_answer
+from retrieval.generation.nearness import nearness_of
 from retrieval.generation.statements import SourceElement, Statement, statements_of
 from retrieval.models import Citation, Conversation, Feedback, Message
 from retrieval.pipeline import search
 from retrieval.values import EvidenceLevel, Passage, SearchRequest, SearchResult, clean_question
 
-log = logging.getLogger(__name__)
 PASSAGES = 8
 TITLE_CHARACTERS = 80
 MAX_COMMENT = 2_000
@@ -145,15 +145,18 @@ def _extract(text: str, found: SearchResult) -> ExtractedAnswer | None:
     if found.evidence.level is EvidenceLevel.NONE:
         return None
     statements = _statements(found.passages)
-    plain = Question(text=text, idf=found.idf)
+    question = Question(text=text, idf=found.idf, nearness=_nearness(found, statements))
+    return extract_answer(question, found.passages, statements)
+
+
+def _nearness(found: SearchResult, statements: Sequence[Statement]) -> list[float] | None:
+    """How near the statements are, or None where the question was not embedded."""
     if found.query_vector is None:
-        return extract_answer(plain, found.passages, statements)
-    by_meaning = replace(plain, vector=found.query_vector, embed=get_embedder().embed_documents)
-    try:
-        return extract_answer(by_meaning, found.passages, statements)
-    except Exception as error:  # a model may fail in any way; words alone still choose sentences
-        log.warning("the embedder failed", extra={"cause": repr(error)})
-        return extract_answer(plain, found.passages, statements)
+        return None
+    hashes = [text_hash(passage.embedding_text) for passage in found.passages]
+    known = cached_sentences(get_embedder(), hashes)
+    sentences = {index: known[key] for index, key in enumerate(hashes) if key in known}
+    return nearness_of(statements, found.passages, found.query_vector, sentences)
 
 
 def _statements(passages: Sequence[Passage]) -> list[Statement]:

@@ -4,12 +4,9 @@ A sentence is chosen by the share of the question's words in it, its nearness by
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ingestion.indexing.analyzer import analyze
 from retrieval.evidence import coverage
@@ -18,9 +15,9 @@ from retrieval.values import Passage
 
 MAX_SENTENCES = 4
 MAX_LIST_ITEMS = 12
-MAX_EMBEDDED = 24
 CONTEXT_SHARE = 0.5  # words that only the title and the headings hold count half
 RANK_WEIGHT = 0.3
+MEANING_WEIGHT = 1.0  # of a cosine, beside a share of the words
 NUMBER_BONUS = 0.15
 AS_GOOD = 0.8  # of the best sentence's score: what a further sentence needs
 NEAR_ENOUGH, COVERS_ENOUGH = 0.3, 0.5  # centred cosine of the bundled model; share of the question's idf mass
@@ -36,8 +33,6 @@ _ASKS_HOW = re.compile(r"\bhow (?:do|does|can|could|should|to)\b|如何|怎么|�
 _NUMBER = re.compile(
     r"(?<![\w./-])\d[\d,.]*(?![\w-])|(?<![A-Za-z0-9_./-])\d[\d,.]* ?[%\u4e00-\u9fff]|[一二三四五六七八九十百千两]+[个天年月日周次元块岁人倍小分]"
 )
-
-Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +57,11 @@ class ExtractedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """vector: of the question, or None when meaning cannot be compared; `embed` makes vectors for statements."""
+    """nearness: of each statement by meaning, a cosine, or None when meaning cannot be compared."""
 
     text: str
     idf: Mapping[str, float]
-    vector: NDArray[np.float32] | None = None
-    embed: Embed | None = None
+    nearness: Sequence[float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +77,7 @@ def extract_answer(
 ) -> ExtractedAnswer | None:
     """The best one to four sentences, or None when no sentence is near the question by meaning or by words.
 
-    passages: best first. statements: of all passages, in reading order within each.
+    passages: best first. statements: of all passages, in reading order within each; `question.nearness` is of these.
     """
     rated = _rate(question, passages, statements)
     if not rated or not _answers(question, rated[0]):
@@ -94,45 +88,35 @@ def extract_answer(
 
 
 def _rate(question: Question, passages: Sequence[Passage], statements: Sequence[Statement]) -> list[_Rated]:
-    """Statements, best first. The words shortlist, the meaning of the shortlist decides with them."""
-    by_words = sorted(
-        (_by_words(question, passages[statement.passage], statement) for statement in statements),
-        key=lambda rated: -rated.score,
-    )[:MAX_EMBEDDED]
-    if question.vector is None or question.embed is None or not by_words:
-        return by_words
-    vectors = question.embed([_in_context(passages, rated.statement) for rated in by_words])
-    nearness = vectors @ question.vector
-    by_both = [
-        replace(rated, score=rated.score + float(near), nearness=float(near))
-        for rated, near in zip(by_words, nearness, strict=True)
-    ]
-    return sorted(by_both, key=lambda rated: -rated.score)
+    """Statements, best first, by their words and their meaning."""
+    around = [_terms(" ".join((passage.title, *passage.heading_path)), question) for passage in passages]
+    rated = [_by_words(question, statement, around[statement.passage]) for statement in statements]
+    if question.nearness is not None:
+        rated = [
+            replace(by_words, score=by_words.score + MEANING_WEIGHT * near, nearness=near)
+            for by_words, near in zip(rated, question.nearness, strict=True)
+        ]
+    return sorted(rated, key=lambda statement: -statement.score)
 
 
 def _answers(question: Question, best: _Rated) -> bool:
     """Whether a passage that is near also has a sentence that is; without vectors the passage's nearness must do."""
-    if question.vector is None:
+    if question.nearness is None:
         return True
     return best.nearness >= NEAR_ENOUGH or coverage(best.terms, question.idf) >= COVERS_ENOUGH
 
 
-def _by_words(question: Question, passage: Passage, statement: Statement) -> _Rated:
-    terms = frozenset(analyze(statement.text)) & question.idf.keys()
-    around = terms | (
-        frozenset(analyze(" ".join((passage.title, *passage.heading_path)))) & question.idf.keys()
-    )
-    own, with_context = coverage(terms, question.idf), coverage(around, question.idf)
+def _terms(text: str, question: Question) -> frozenset[str]:
+    return frozenset(analyze(text)) & question.idf.keys()
+
+
+def _by_words(question: Question, statement: Statement, around: frozenset[str]) -> _Rated:
+    terms = _terms(statement.text, question)
+    own, with_context = coverage(terms, question.idf), coverage(terms | around, question.idf)
     score = own + CONTEXT_SHARE * (with_context - own) + RANK_WEIGHT / (1 + statement.passage)
     if _ASKS_FOR_NUMBER.search(question.text) and _NUMBER.search(statement.text):
         score += NUMBER_BONUS
     return _Rated(statement=statement, score=score, terms=terms)
-
-
-def _in_context(passages: Sequence[Passage], statement: Statement) -> str:
-    passage = passages[statement.passage]
-    heading = passage.heading_path[-1] if passage.heading_path else passage.title
-    return f"{heading}\n{statement.text}"
 
 
 def _choose(question: Question, rated: Sequence[_Rated]) -> list[Statement]:

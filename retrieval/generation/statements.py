@@ -51,12 +51,12 @@ def statements_of(index: int, passage: Passage, elements: Sequence[SourceElement
     index: the passage's place in the ranking. elements: those between the passage's first and last element. Only what
     stands in the passage itself counts; without elements its text is cut by lines.
     """
-    inside = _squeezed(passage.text)
+    inside = squeezed(passage.text)
     found: dict[str, Statement] = {}
     for element in elements or _lines_as_elements(passage):
         for text, quote in _quotable(element):
-            squeezed = _squeezed(quote)
-            if squeezed and squeezed in inside and len(text) <= LONGEST:
+            key = squeezed(quote)
+            if key and key in inside and len(text) <= LONGEST:
                 statement = Statement(
                     passage=index,
                     element=element.order,
@@ -67,7 +67,7 @@ def statements_of(index: int, passage: Passage, elements: Sequence[SourceElement
                     is_step=element.kind == "step",
                     leads_list=quote.endswith((":", "：")),
                 )
-                found.setdefault(squeezed, statement)
+                found.setdefault(key, statement)
     return list(found.values())
 
 
@@ -118,5 +118,6 @@ def _tidy(text: str) -> str:
     return _SPACE.sub(" ", text).strip()
 
 
-def _squeezed(text: str) -> str:
+def squeezed(text: str) -> str:
+    """Text by which a quote is found whatever became of its spaces and line breaks."""
     return _SPACE.sub("", text)

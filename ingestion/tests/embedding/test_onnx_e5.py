@@ -136,3 +136,27 @@ def test_the_fingerprint_names_what_makes_the_vectors(e5):
 def test_a_folder_without_a_model_is_refused(tmp_path):
     with pytest.raises(EmbedderUnavailable, match=str(tmp_path)):
         OnnxE5(tmp_path, threads=1)
+
+
+def test_pieces_get_vectors_of_their_own_from_one_reading(e5):
+    documents = [
+        [
+            "Hotels\n",
+            "The nightly cap in Lisbon is 145 euros. ",
+            "Staff of grade P8 may travel first class by train.",
+        ],
+        ["年假 > 结转\n", "未休完的年假最多可以结转五天。", "水泵每周检查一次压力。"],
+        ["one piece"],
+    ]
+    whole, pieces = e5.embed_by_pieces(documents)
+    assert np.array_equal(whole, e5.embed_documents(["".join(document) for document in documents]))
+    assert [len(own) for own in pieces] == [3, 3, 1]
+    for own in pieces:
+        assert np.linalg.norm(own, axis=1) == pytest.approx(1, abs=1e-5)
+    assert np.argmax(pieces[0] @ e5.embed_query("坐火车可以坐一等座吗？")) == 2
+    assert np.argmax(pieces[1] @ e5.embed_query("How often is the pump checked?")) == 2
+
+
+def test_a_piece_that_is_not_read_has_no_direction(e5):
+    _whole, (pieces,) = e5.embed_by_pieces([["valve " * 600, "", "a pump far behind the limit"]])
+    assert np.linalg.norm(pieces, axis=1) == pytest.approx([1, 0, 0], abs=1e-5)

@@ -1,7 +1,5 @@
 import re
 
-import numpy as np
-
 from retrieval.generation.extractive import Question, extract_answer
 from retrieval.generation.statements import SourceElement, statements_of
 from retrieval.tests.generation.test_statements import passage
@@ -9,14 +7,15 @@ from retrieval.tests.generation.test_statements import passage
 IDF = {"hotel": 1.0, "cap": 1.0, "lisbon": 2.0}
 
 
-def ask(question, *sources, **extra):
-    """Sources: lists of (kind, text) elements, one list a passage."""
+def ask(question, *sources, near=None):
+    """Sources: lists of (kind, text) elements, one list a passage. near: a statement's text -> its nearness."""
     passages, statements = [], []
     for index, source in enumerate(sources):
         elements = [SourceElement(order=n, kind=kind, text=text) for n, (kind, text) in enumerate(source)]
         passages.append(passage("\n".join(text for _kind, text in source), heading_path=("Hotels",)))
         statements += statements_of(index, passages[-1], elements)
-    return extract_answer(Question(text=question, idf=IDF, **extra), passages, statements)
+    nearness = [near(statement.text) for statement in statements] if near else None
+    return extract_answer(Question(text=question, idf=IDF, nearness=nearness), passages, statements)
 
 
 HOTEL = ("paragraph", "The nightly cap in Lisbon is 145 euros. Breakfast is paid separately by everyone.")
@@ -75,10 +74,7 @@ def test_meaning_decides_where_words_do_not():
     answer = ask(
         "hotel cap in Lisbon",
         [("paragraph", f"Grade P8 may take first class. {near}")],
-        vector=np.array([1, 0], dtype=np.float32),
-        embed=lambda texts: np.array(
-            [[1, 0] if near in text else [0, 1] for text in texts], dtype=np.float32
-        ),
+        near=lambda text: 1.0 if near in text else 0.0,
     )
     assert answer.text.startswith(near)
 
@@ -114,15 +110,11 @@ def test_a_further_sentence_must_be_near_by_meaning_too():
     answer = ask(
         "hotel cap in Lisbon",
         [("paragraph", f"{best} {far}")],
-        vector=np.array([1, 0], dtype=np.float32),
-        embed=lambda texts: np.array(
-            [[0.9, 0] if best in text else [0.1, 0] for text in texts], dtype=np.float32
-        ),
+        near=lambda text: 0.9 if best in text else 0.1,
     )
     assert far not in answer.text
 
 
 def test_a_passage_without_a_sentence_near_the_question_gives_no_answer():
-    far = {"vector": np.array([1, 0], dtype=np.float32), "embed": lambda texts: np.full((len(texts), 2), 0.1)}
-    assert ask("hotel cap in Lisbon", [RAIL], **far) is None
-    assert ask("hotel cap in Lisbon", [HOTEL], **far) is not None  # its words are enough
+    assert ask("hotel cap in Lisbon", [RAIL], near=lambda text: 0.1) is None
+    assert ask("hotel cap in Lisbon", [HOTEL], near=lambda text: 0.1) is not None  # its words are enough
