@@ -99,7 +99,7 @@ def _remember(embedder: Embedder, fresh: Mapping[bytes, ReadText]) -> None:
 def _packed(vectors: Vectors) -> bytes:
     """int8, each row by its largest value: only directions are kept, to a cosine of .9999."""
     largest = np.abs(vectors).max(axis=1, keepdims=True)
-    return np.rint(vectors / np.maximum(largest, 1e-9) * _LARGEST).astype(np.int8).tobytes()
+    return bytes(np.rint(vectors / np.maximum(largest, 1e-9) * _LARGEST).astype(np.int8).tobytes())
 
 
 def _unpacked(packed: bytes, dimension: int) -> Vectors:

@@ -136,8 +136,9 @@ class OnnxE5:
             batch = by_length[start : start + BATCH]
             ids, mask = _padded([tokens[index] for index in batch])
             vectors[batch], *states = session.run(wanted, {INPUT_IDS: ids, ATTENTION_MASK: mask})
-            for row, index in enumerate(batch if take_states else ()):
-                take_states(index, states[0][row, : len(tokens[index])])
+            if take_states:
+                for row, index in enumerate(batch):
+                    take_states(index, states[0][row, : len(tokens[index])])
         return vectors
 
 
