@@ -10,7 +10,7 @@ from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from accounts.permissions.plans import HolderChange, Terms
-from accounts.values import HolderKind, Permission, StoredGrant
+from accounts.values import Holder, HolderKind, Permission, StoredGrant
 from ingestion.access import AccessPlan
 
 
@@ -120,8 +120,10 @@ def day_text(moment: datetime | None) -> str:
     return format_date(timezone.localtime(moment), "Y-m-d" if chinese else "j M Y")
 
 
-def who_can_see(grants: Sequence[StoredGrant]) -> str:
-    """A list of grants in a few words, for a card."""
+def who_can_see(grants: Sequence[StoredGrant], *, everybody: Holder) -> str:
+    """A list of grants in a few words, for a card. everybody: the group of all accounts."""
+    if any(grant.holder == everybody for grant in grants):
+        return _("All staff can view")
     crowds = [grant for grant in grants if grant.holder.kind is HolderKind.GROUP]
     persons = len(grants) - len(crowds)
     if len(crowds) == 1 and not persons:

@@ -13,7 +13,8 @@ from django.db.models import Count, Max
 
 from accounts.permissions.grants import grants_by_scope
 from accounts.permissions.visibility import visible_scopes
-from accounts.values import HolderKind, Permission, Principal, StoredGrant
+from accounts.selectors import all_staff
+from accounts.values import Holder, Permission, Principal, StoredGrant
 from ingestion import selectors
 from ingestion.access_words import who_can_see
 from ingestion.models import Collection
@@ -72,6 +73,7 @@ def cards_for(principal: Principal, *, uid: str = "") -> list[CollectionCard]:
     states, languages, changed = _documents(principal, [row.pk for row in collections])
     managed = [row.scope_id for row in collections if levels[row.scope_id] is Permission.MANAGE]
     grants = grants_by_scope(managed)
+    everybody = Holder.group(all_staff().pk)
     return [
         CollectionCard(
             collection=row,
@@ -81,7 +83,7 @@ def cards_for(principal: Principal, *, uid: str = "") -> list[CollectionCard]:
             attention=sum(states[row.pk, state] for state in NEEDS_ATTENTION),
             languages=languages[row.pk],
             changed_at=max(filter(None, (row.updated_at, changed.get(row.pk)))),
-            **_sharing(grants.get(row.scope_id)),
+            **_sharing(grants.get(row.scope_id), everybody),
         )
         for row in collections
     ]
@@ -125,10 +127,13 @@ def _documents(
     return states, languages, dict(newest)
 
 
-def _sharing(grants: Sequence[StoredGrant] | None) -> dict[str, Any]:
+def _sharing(grants: Sequence[StoredGrant] | None, everybody: Holder) -> dict[str, Any]:
     if grants is None:
         return {}
     managers = [grant.name for grant in grants if grant.permission is Permission.MANAGE]
     named = ", ".join(managers[:MOST_NAMED]) + (" …" if len(managers) > MOST_NAMED else "")
-    crowds = [grant for grant in grants if grant.holder.kind is HolderKind.GROUP]
-    return {"who": who_can_see(grants), "managers": named, "is_restricted": not crowds}
+    return {
+        "who": who_can_see(grants, everybody=everybody),
+        "managers": named,
+        "is_restricted": all(grant.holder != everybody for grant in grants),
+    }

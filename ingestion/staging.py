@@ -12,7 +12,7 @@ from django.http import QueryDict
 from django.utils import timezone
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import pgettext_lazy
 
 from accounts.permissions.plans import holder_names
 from accounts.selectors import groups
@@ -20,9 +20,9 @@ from accounts.values import GrantRequest, Holder, HolderKind, Permission, Princi
 from kb_platform.errors import InvalidInput
 
 LEVELS = (
-    (Permission.VIEW.value, gettext_lazy("View")),
-    (Permission.CONTRIBUTE.value, gettext_lazy("Contribute")),
-    (Permission.MANAGE.value, gettext_lazy("Manage")),
+    (Permission.VIEW.value, pgettext_lazy("level of access", "View")),
+    (Permission.CONTRIBUTE.value, pgettext_lazy("level of access", "Contribute")),
+    (Permission.MANAGE.value, pgettext_lazy("level of access", "Manage")),
 )
 REMOVE = "remove"
 Shown = tuple[str, str]  # level or REMOVE, and the last day as an ISO date or ""

@@ -1,18 +1,39 @@
-"""Search results as the page shows them: passages grouped under their documents, with the reasons for each."""
+"""Search results as the page shows them: passages grouped under their documents, with the reasons for each.
 
-from collections.abc import Iterable
+The page lists what is worth reading: passages that share no word with the question and lie far below the best one are
+left out. The API has no such floor; its callers cut by `score` themselves.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeVar
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.values import Principal
 from ingestion import selectors
+from ingestion.indexing.analyzer import locate
+from ingestion.models import Document
+from retrieval.evidence import is_chinese
+from retrieval.facets import changed_at
 from retrieval.snippets import Segment, snippet
-from retrieval.values import Passage
+from retrieval.values import ChannelHit, Passage
 
 CHANNELS = {"lexical": gettext_lazy("Keywords"), "dense": gettext_lazy("Meaning")}
 MOST_TERMS = 8
+FLOOR = 2.5  # in the units of the evidence score, where one is the usual spread of nearness within a question
+
+
+class Ranked(Protocol):
+    @property
+    def score(self) -> float: ...
+    @property
+    def channels(self) -> Mapping[str, ChannelHit]: ...
+
+
+Found = TypeVar("Found", bound=Ranked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,31 +46,54 @@ class ShownPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentGroup:
-    """A document with its passages, best first."""
+    """A document with its passages, best first. changed_at: None when it has gone since it was found."""
 
     uid: str
     title: str
     collection_name: str
     file_name: str
+    language: str
+    version: int
+    changed_at: datetime | None
     passages: tuple[ShownPassage, ...]
 
 
-def grouped(principal: Principal, passages: Iterable[Passage]) -> list[DocumentGroup]:
-    """Documents in the order of their best passage."""
+def above_floor(best_first: Sequence[Found]) -> tuple[Found, ...]:
+    """Without those that only the dense channel found, more than FLOOR below the best.
+
+    Scores of a fusion by rank all lie within far less than that, so that a search on one channel keeps everything.
+    """
+    if not best_first:
+        return ()
+    least = best_first[0].score - FLOOR
+    return tuple(found for found in best_first if "lexical" in found.channels or found.score >= least)
+
+
+def grouped(
+    principal: Principal, passages: Iterable[Passage], *, question: str = "", newest_first: bool = False
+) -> list[DocumentGroup]:
+    """Documents in the order of their best passage, or the last changed first."""
     by_document: dict[str, list[Passage]] = {}
     for passage in passages:
         by_document.setdefault(passage.document_uid, []).append(passage)
-    names = file_names(principal, by_document)
-    return [
+    documents = _documents(principal, by_document)
+    is_zh = is_chinese(question)
+    groups = [
         DocumentGroup(
             uid=uid,
             title=found[0].title,
             collection_name=found[0].collection_name,
-            file_name=names.get(uid, ""),
-            passages=tuple(_shown(passage) for passage in found),
+            file_name=_file_name(documents.get(uid)),
+            language=documents[uid].language if uid in documents else "",
+            version=found[0].version_number,
+            changed_at=getattr(documents.get(uid), "changed_at", None),
+            passages=tuple(_shown(passage, is_zh) for passage in found),
         )
         for uid, found in by_document.items()
     ]
+    if newest_first:
+        groups.sort(key=lambda group: -group.changed_at.timestamp() if group.changed_at else 0.0)
+    return groups
 
 
 def file_names(principal: Principal, document_uids: Iterable[str]) -> dict[str, str]:
@@ -58,23 +102,34 @@ def file_names(principal: Principal, document_uids: Iterable[str]) -> dict[str, 
     return {str(uid): name or "" for uid, name in rows.values_list("uid", "active_version__file_name")}
 
 
-def _shown(passage: Passage) -> ShownPassage:
+def _documents(principal: Principal, document_uids: Iterable[str]) -> dict[str, Document]:
+    rows = selectors.documents_for(principal).filter(uid__in=list(document_uids)).order_by()
+    return {str(document.uid): document for document in rows.annotate(changed_at=changed_at())}
+
+
+def _file_name(document: Document | None) -> str:
+    return document.active_version.file_name if document and document.active_version else ""
+
+
+def _shown(passage: Passage, question_is_chinese: bool) -> ShownPassage:
     return ShownPassage(
         passage=passage,
         segments=snippet(passage.text, passage.terms),
-        reasons=tuple(_reasons(passage)),
+        reasons=tuple(_reasons(passage, question_is_chinese)),
         terms=passage.terms[:MOST_TERMS],
     )
 
 
-def _reasons(passage: Passage) -> Iterable[str]:
+def _reasons(passage: Passage, question_is_chinese: bool) -> Iterable[str]:
+    """Ranks by channel in words, then what else speaks for the passage."""
     for channel, label in CHANNELS.items():
         if hit := passage.channels.get(channel):
-            yield _("%(channel)s: rank %(rank)d, score %(score).2f") % {
-                "channel": label,
-                "rank": hit.rank,
-                "score": hit.score,
-            }
-        elif channel == "lexical":
-            yield _("No word in common")
-    yield _("Combined score %(score).2f") % {"score": passage.score}
+            yield _("%(channel)s: rank %(rank)d") % {"channel": label, "rank": hit.rank}
+    if not passage.terms:
+        yield _("No word in common")
+    other = "en" if question_is_chinese else "zh"
+    if passage.language == other:
+        yield _("In the other language")
+    if passage.terms and (places := locate(passage.title, passage.terms)):
+        words = dict.fromkeys(passage.title[place.start : place.end] for place in places)
+        yield _("In the title: %(words)s") % {"words": ", ".join(words)}

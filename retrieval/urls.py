@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from retrieval.views import ask, conversations, search, source
+from retrieval.views import ask, conversations, library, search, source
 
 urlpatterns = [
     path("", ask.ask, name="ask"),
@@ -12,6 +12,8 @@ urlpatterns = [
     path("c/<str:uid>/rename", conversations.conversation_rename, name="conversation_rename"),
     path("m/<str:uid>", ask.message, name="message"),
     path("m/<str:uid>/feedback", ask.message_feedback, name="message_feedback"),
+    path("library", library.library, name="library"),
+    path("library/<str:uid>", library.library_collection, name="library_collection"),
     path("search", search.search_page, name="search"),
     path("d/<str:uid>", source.source, name="source"),
     path("d/<str:uid>/p/<int:page>", source.source, name="source_page"),

@@ -1,7 +1,7 @@
 """Things hidden from everybody but their maker, for the test over all routes."""
 
 from accounts.tests.hidden_objects import somebody
-from ingestion.tests.hidden_objects import document
+from ingestion.tests.hidden_objects import collection, document
 from retrieval.models import Conversation, Message, SearchTrace
 
 
@@ -20,6 +20,7 @@ def trace():
 
 
 HIDDEN = {
+    "library": lambda: str(collection().uid),
     "d": lambda: str(document().uid),
     "c": lambda: str(conversation().uid),
     "conversations": lambda: str(conversation().uid),

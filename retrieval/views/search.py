@@ -1,60 +1,82 @@
-"""The search page: a query, conditions, passages under their documents, and why each was found."""
+"""The search page: a question, conditions, passages under their documents, and why each was found."""
 
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.requests import PageRequest
 from kb_platform.errors import InvalidInput
 from kb_platform.policies import Access, policy
-from retrieval.facets import facets_for
+from retrieval.facets import UPDATED_DAYS, Facet, facets_for, found_documents, option_label
 from retrieval.filters import Filters, parse_filters
-from retrieval.pipeline import search
-from retrieval.results import grouped
-from retrieval.values import MAX_OFFSET, SearchRequest
+from retrieval.pipeline import rank, recall, search
+from retrieval.results import above_floor, grouped
+from retrieval.values import MAX_TOP_K, EvidenceLevel, SearchRequest
 
-RESULTS = 20
+POOL, DOCUMENTS = MAX_TOP_K, 10
 FACETS = {"type": "doc_type", "language": "language", "tag": "tags"}
 MOMENTS = {"after": "modified_after", "before": "modified_before"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chip:
+    """An active condition; `url` is the page without it."""
+
+    label: str
+    url: str
 
 
 @policy(Access.SIGNED_IN)
 @require_safe
 def search_page(request: PageRequest) -> HttpResponse:
     typed = request.GET.get("q", "").strip()
-    chosen = {name: request.GET.getlist(name) for name in ("collection", *FACETS)}
+    chosen = {name: request.GET.getlist(name) for name in ("collection", *FACETS, "updated")}
     context: dict[str, Any] = {
         "typed": typed,
-        "facets": facets_for(request.principal, chosen),
         "dates": {name: request.GET.get(name, "") for name in MOMENTS},
-        "chosen_count": sum(
-            len(request.GET.getlist(name)) for name in (*chosen, *MOMENTS) if request.GET.get(name)
-        ),
+        "sort": "date" if request.GET.get("sort") == "date" else "",
+        "ask_url": _ask_url(typed, chosen["collection"]),
     }
-    if typed:
-        try:
-            context |= _found(request, typed)
-        except InvalidInput as error:
-            context["problem"] = " ".join(str(reason) for reason in error.fields.values()) or str(error)
+    try:
+        found = _found(request, typed) if typed else {}
+        context |= found
+    except InvalidInput as error:
+        found = {}
+        context["problem"] = " ".join(str(reason) for reason in error.fields.values()) or str(error)
+    facets = facets_for(request.principal, chosen, found=found.get("documents"))
+    chips = _chips(request.GET, facets)
+    context |= {"facets": facets, "chips": chips, "clear_url": _query({"q": [typed]} if typed else {})}
     return render(request, "retrieval/search.html", context, status=400 if "problem" in context else 200)
 
 
 def _found(request: PageRequest, typed: str) -> dict[str, Any]:
-    page = _page_number(request.GET)
-    wanted = SearchRequest(
-        text=typed, filters=filters_of(request.GET), top_k=RESULTS, offset=(page - 1) * RESULTS
-    )
-    result = search(wanted, principal=request.principal)
-    has_next = len(result.passages) == RESULTS and result.total_estimate > page * RESULTS
+    """The page of documents, and for the facets all that was found without their conditions."""
+    principal, filters = request.principal, filters_of(request.GET)
+    wanted = SearchRequest(text=typed, filters=filters, top_k=POOL)
+    result = search(wanted, principal=principal)
+    listed = above_floor(result.passages)
+    groups = grouped(principal, listed, question=typed, newest_first=request.GET.get("sort") == "date")
+    chunk_ids = [passage.chunk_id for passage in listed]
+    if filters:
+        everything = recall(SearchRequest(text=typed, top_k=POOL), principal=principal)
+        chunk_ids = [candidate.chunk_id for candidate in above_floor(rank(everything)[:POOL])]
+    is_cut = len(listed) == POOL < result.total_estimate
     return {
         "result": result,
-        "groups": grouped(request.principal, result.passages),
+        "page": Paginator(groups, DOCUMENTS).get_page(request.GET.get("page")),
+        "passage_count": len(listed),
+        "about": result.total_estimate if is_cut else None,
+        "is_weak": result.evidence.level is EvidenceLevel.NONE,
         "seconds": result.timings_ms.get("total", 0.0) / 1000,
-        "page_number": page,
-        "next_page": page + 1 if has_next and page * RESULTS <= MAX_OFFSET else None,
-        "previous_page": page - 1 if page > 1 else None,
+        "documents": found_documents(principal, chunk_ids),
     }
 
 
@@ -64,14 +86,44 @@ def filters_of(query: QueryDict) -> Filters:
         field: values for name, field in FACETS.items() if (values := [v for v in query.getlist(name) if v])
     }
     conditions |= {field: value for name, field in MOMENTS.items() if (value := query.get(name))}
+    if "modified_after" not in conditions and query.get("updated") in map(str, UPDATED_DAYS):
+        since = timezone.now() - timedelta(days=int(query["updated"]))
+        conditions["modified_after"] = since.isoformat()
     collections = [uid for uid in query.getlist("collection") if uid]
     return parse_filters(conditions, collections=collections or None)
 
 
-def _page_number(query: QueryDict) -> int:
-    text = query.get("page", "1")
-    return (
-        min(int(text), MAX_OFFSET // RESULTS + 1)
-        if text.isdecimal() and 0 < len(text) < 6 and int(text)
-        else 1
-    )
+def _chips(query: QueryDict, facets: list[Facet]) -> list[Chip]:
+    labels = {(facet.name, option.value): option.label for facet in facets for option in facet.options}
+    chips = []
+    for name in ("collection", *FACETS, "updated"):
+        for value in dict.fromkeys(filter(None, query.getlist(name))):
+            fallback = _("Another collection") if name == "collection" else option_label(name, value)
+            chips.append(Chip(label=labels.get((name, value), fallback), url=_without(query, name, value)))
+    for name, told in (("after", _("from %(day)s")), ("before", _("before %(day)s"))):
+        if value := query.get(name):
+            chips.append(Chip(label=told % {"day": value[:40]}, url=_without(query, name, value)))
+    return chips
+
+
+def _without(query: QueryDict, name: str, value: str) -> str:
+    kept = {key: [v for v in values if (key, v) != (name, value)] for key, values in query.lists()}
+    kept.pop("page", None)
+    return _query(kept)
+
+
+def _query(parameters: dict[str, list[str]]) -> str:
+    query = QueryDict(mutable=True)
+    for name, values in parameters.items():
+        query.setlist(name, values)
+    text = query.urlencode()
+    return reverse("search") + (f"?{text}" if text else "")
+
+
+def _ask_url(typed: str, collections: list[str]) -> str:
+    query = QueryDict(mutable=True)
+    if typed:
+        query["q"] = typed
+    query.setlist("collection", [uid for uid in collections if uid])
+    text = query.urlencode()
+    return reverse("ask") + (f"?{text}" if text else "")

@@ -1,4 +1,7 @@
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -30,7 +33,7 @@ def test_the_outsider_finds_nothing_and_no_facet(visit, calm, shelf, outsider):
 def test_facets_narrow_the_results(visit, calm, shelf, reader):
     page = calm(visit(reader).get("/search?q=hotel+cap&type=manual"))
     assert "145 euros" not in page.replace("<mark>", "").replace("</mark>", "")
-    assert 'value="manual" form="search-form" checked' in page
+    assert 'value="manual" form="search-form" data-facet checked' in page
     page = calm(visit(reader).get(f"/search?q=hotel&tag=travel&language=en&collection={shelf.uid}"))
     assert "145 euros" in page
 
@@ -64,3 +67,32 @@ def test_too_long_and_badly_dated_queries_say_what_is_wrong(visit, calm, shelf, 
 def test_a_lost_channel_is_told(visit, calm, shelf, reader, embedder):
     embedder.is_broken = True
     assert "Meaning-based search is unavailable" in calm(visit(reader).get("/search?q=hotel+cap+lisbon"))
+
+
+def test_counts_are_of_passages_found_and_chips_take_one_condition_away(visit, calm, library, shelf, reader):
+    library.document(shelf, "Hotels", "A hotel cap.", "Another hotel cap.", doc_type="memo", language="en")
+    response = visit(reader).get(f"/search?q=hotel+cap&type=memo&collection={shelf.uid}")
+    counts = {
+        option.value: option.count
+        for facet in response.context["facets"]
+        if facet.name == "type"
+        for option in facet.options
+    }
+    assert counts["memo"] == 2
+    assert counts["policy"] == 1
+    page = calm(response)
+    assert "2 passages" in page
+    assert 'aria-label="Remove filter memo"' in page
+    chip = next(chip for chip in response.context["chips"] if chip.label == "memo")
+    assert chip.url == f"/search?q=hotel+cap&collection={shelf.uid}"
+    assert f"/?q=hotel+cap&amp;collection={shelf.uid}" in page
+
+
+def test_newest_first_and_changed_lately_follow_the_documents_dates(visit, calm, library, shelf, reader):
+    year = timezone.now() - timedelta(days=200)
+    library.document(shelf, "Old", "The hotel cap in Lisbon is 90 euros.", source_modified_at=year)
+    client = visit(reader)
+    by_date = client.get("/search?q=90+euros+hotel+cap+lisbon&sort=date").context["page"]
+    assert [group.title for group in by_date][:2] == ["Travel", "Old"]
+    assert ">Old<" not in calm(client.get("/search?q=hotel+cap&updated=30"))
+    assert ">Old<" in calm(client.get("/search?q=hotel+cap&updated=365"))
