@@ -27,4 +27,5 @@ urlpatterns = [
     path("system/groups/<str:group>/remove", people.group_remove, name="group_remove"),
     path("system/groups/<str:group>/delete", people.group_delete, name="group_delete"),
     path("system/audit", audit.audit, name="audit"),
+    path("system/audit/export", audit.audit_export, name="audit_export"),
 ]

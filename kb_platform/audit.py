@@ -7,7 +7,7 @@ from django.db import models, transaction
 from django.db.models import Q, QuerySet
 
 from kb_platform.models import AuditEntry
-from kb_platform.trace import trace_id
+from kb_platform.trace import origin, trace_id
 
 
 class Actor(Protocol):
@@ -33,6 +33,7 @@ def record(actor: Actor, action: str, subject: models.Model | None = None, **det
         object_name=str(subject)[:300] if subject else "",
         detail=detail,
         trace_id=trace_id(),
+        origin=origin(),
     )
 
 

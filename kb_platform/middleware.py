@@ -19,6 +19,7 @@ class TraceIdMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         store.begin_request()
+        trace.set_origin(request.META.get("REMOTE_ADDR") or "")
         current = trace.set_trace_id(request.headers.get(trace.HEADER))
         response = self.get_response(request)
         response[trace.HEADER] = current

@@ -20,10 +20,16 @@ class AuditEntry(models.Model):
     object_name = models.CharField(max_length=300, blank=True)
     detail = models.JSONField(default=dict, help_text="Before and after; never document text or secrets.")
     trace_id = models.CharField(max_length=32, blank=True)
+    origin = models.CharField(max_length=64, blank=True, help_text="Address of the connection")
 
     class Meta:
         ordering = ["-id"]
-        indexes = [models.Index(fields=["object_type", "object_id"], name="audit_object")]
+        indexes = [
+            models.Index(fields=["object_type", "object_id"], name="audit_object"),
+            models.Index(fields=["actor", "-id"], name="audit_actor"),
+            models.Index(fields=["action", "-id"], name="audit_action"),
+            models.Index(fields=["trace_id"], name="audit_trace", condition=~models.Q(trace_id="")),
+        ]
 
     def __str__(self) -> str:
         return f"{self.at:%Y-%m-%d %H:%M:%S} {self.actor_name} {self.action} {self.object_name}"

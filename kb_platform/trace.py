@@ -1,4 +1,4 @@
-"""One trace id from the HTTP request to the last log line: a context variable set by the middleware or a task."""
+"""One trace id from the HTTP request to the last log line, and where the request came from: context variables."""
 
 import re
 import secrets
@@ -6,6 +6,7 @@ from contextvars import ContextVar
 
 HEADER = "X-Trace-Id"
 _current: ContextVar[str] = ContextVar("trace_id", default="")
+_origin: ContextVar[str] = ContextVar("origin", default="")
 _ACCEPTABLE = re.compile(r"[0-9a-f]{32}")
 
 
@@ -24,3 +25,12 @@ def set_trace_id(value: str | None = None) -> str:
     chosen = value if value and _ACCEPTABLE.fullmatch(value) else new_trace_id()
     _current.set(chosen)
     return chosen
+
+
+def origin() -> str:
+    """The address of the connection behind the work in hand; empty for the system's own."""
+    return _origin.get()
+
+
+def set_origin(address: str) -> None:
+    _origin.set(address[:64])

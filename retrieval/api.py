@@ -159,5 +159,5 @@ class ConversationView(APIView):
 class TraceView(APIView):
     @extend_schema(responses=OpenApiTypes.OBJECT)
     def get(self, request: Request, trace_id: str) -> Response:
-        """How one of your searches went. Administrators may look at anyone's."""
+        """How one of your own searches went."""
         return Response(trace_json(visible_trace(_principal(request), trace_id)))

@@ -91,10 +91,8 @@ class ShownTrace:
 
 
 def visible_trace(principal: Principal, trace_id: str) -> ShownTrace:
-    """One's own trace, or anyone's for an administrator. Raises NotFound for all others."""
-    traces = SearchTrace.objects.filter(trace_id=trace_id.replace("\x00", ""))
-    if not principal.is_administrator:
-        traces = traces.filter(user_id=principal.user_id)
+    """One's own trace. Raises NotFound for all others, also to administrators: a trace holds what somebody asked."""
+    traces = SearchTrace.objects.filter(trace_id=trace_id.replace("\x00", ""), user_id=principal.user_id)
     trace = traces.select_related("user").first()
     if trace is None:
         raise NotFound()

@@ -1,0 +1,104 @@
+"""What every audited action is called, and the group that the log can be filtered by."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext_lazy as _
+from django_stubs_ext import StrOrPromise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionGroup:
+    key: str
+    label: StrOrPromise
+    actions: dict[str, StrOrPromise]
+
+
+GROUPS = (
+    ActionGroup(
+        key="access",
+        label=_("Access"),
+        actions={
+            "grants.replaced": _("Changed access"),
+            "scope.created": _("Made an access list"),
+            "scope.handed_over": _("Handed over to Administrators"),
+            "document.follows_collection": _("Let the document follow its collection"),
+        },
+    ),
+    ActionGroup(
+        key="documents",
+        label=_("Documents"),
+        actions={
+            "document.uploaded": _("Uploaded a document"),
+            "document.updated": _("Changed a document"),
+            "document.reparsed": _("Read a document again"),
+            "document.moved": _("Moved a document"),
+            "document.archived": _("Archived a document"),
+            "document.deleted": _("Deleted a document"),
+            "job.cancelled": _("Cancelled processing"),
+            "job.retried": _("Tried processing again"),
+            "jobs.retried": _("Tried failed files again"),
+        },
+    ),
+    ActionGroup(
+        key="collections",
+        label=_("Collections"),
+        actions={
+            "collection.created": _("Made a collection"),
+            "collection.updated": _("Changed a collection"),
+            "collection.deleted": _("Deleted a collection"),
+        },
+    ),
+    ActionGroup(
+        key="people",
+        label=_("People and groups"),
+        actions={
+            "user.created": _("Added an account"),
+            "user.updated": _("Changed an account"),
+            "profile.updated": _("Changed the own profile"),
+            "group.created": _("Made a group"),
+            "group.renamed": _("Renamed a group"),
+            "group.members_set": _("Changed members"),
+            "group.deleted": _("Deleted a group"),
+        },
+    ),
+    ActionGroup(
+        key="sign_in",
+        label=_("Sign-in"),
+        actions={
+            "user.signed_in": _("Signed in"),
+            "password.changed": _("Changed the own password"),
+            "password_link.created": _("Made a link for a new password"),
+            "password_link.used": _("Set a new password by link"),
+            "sessions.ended": _("Signed out everywhere else"),
+            "setup_link.used": _("Made the first administrator"),
+        },
+    ),
+    ActionGroup(
+        key="tokens",
+        label=_("API tokens"),
+        actions={
+            "token.created": _("Made a token"),
+            "token.revoked": _("Revoked a token"),
+        },
+    ),
+    ActionGroup(
+        key="settings",
+        label=_("Settings"),
+        actions={
+            "setting.changed": _("Changed a setting"),
+            "audit.exported": _("Exported the audit log"),
+            "conversations.deleted": _("Deleted the own chats"),
+        },
+    ),
+)
+NAMES: dict[str, StrOrPromise] = {code: name for group in GROUPS for code, name in group.actions.items()}
+
+
+def action_name(code: str) -> str:
+    """The phrase for an action, or its code for one of an older release."""
+    return str(NAMES.get(code, code))
+
+
+def actions_of(group: str) -> list[str]:
+    """The codes of a group; none for one that does not exist."""
+    return [code for one in GROUPS if one.key == group for code in one.actions]
