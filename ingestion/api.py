@@ -36,6 +36,7 @@ from ingestion.values import SourceFile, clean_name
 from kb_platform.api import Pages
 from kb_platform.policies import Access, policy
 
+FILTERS = ("collection", "state", "doc_type", "language", "owner", "view")
 READERS = ("search", "ask", "ingest")  # token scopes that may look; what may be seen depends on grants
 
 
@@ -163,19 +164,18 @@ def _managed_document(request: Request, uid: str) -> Document:
 @policy(Access.SIGNED_IN, scope=READERS, write_scope="ingest")
 class DocumentList(APIView):
     @extend_schema(
-        parameters=[OpenApiParameter(name) for name in ("collection", "state", "q", "tag", "doc_type")],
+        parameters=[OpenApiParameter(name) for name in (*FILTERS, "q", "tag")],
         responses=shapes.DocumentOutput(many=True),
     )
     def get(self, request: Request) -> Response:
         wanted = request.query_params
-        rows = selectors.filter_documents(
-            selectors.documents_for(principal_on(request)),
-            collection=wanted.get("collection", ""),
-            state=wanted.get("state", ""),
+        filters = selectors.DocumentFilters(
+            **{name: wanted.get(name, "") for name in FILTERS},
             text=wanted.get("q", ""),
-            tags=wanted.getlist("tag"),
-            doc_type=wanted.get("doc_type", ""),
+            tags=tuple(wanted.getlist("tag")),
+            user_id=principal_on(request).user_id,
         )
+        rows = selectors.filter_documents(selectors.documents_for(principal_on(request)), filters)
         return paged(self, request, rows, shapes.DocumentOutput)
 
     @extend_schema(request={"multipart/form-data": shapes.UploadInput}, responses={201: shapes.UploadOutput})

@@ -80,6 +80,31 @@ class DeleteForm(forms.Form):
         return typed
 
 
+class NumberForm(forms.Form):
+    """Deleting many documents needs their number typed."""
+
+    typed = forms.CharField(
+        label=_("Type the number of documents to confirm"),
+        max_length=20,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "inputmode": "numeric"}),
+    )
+
+    def __init__(self, *args: Any, number: int, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.number = number
+        self.fields["typed"].help_text = f"{number:,}"
+
+    def clean_typed(self) -> str:
+        typed: str = self.cleaned_data["typed"]
+        if typed.replace(",", "").replace("，", "").strip() != str(self.number):
+            raise forms.ValidationError(_("This is not the number of documents."))
+        return typed
+
+
+class OwnerForm(forms.Form):
+    owner = forms.EmailField(label=_("E-mail of the new owner"), max_length=254)
+
+
 def show_refusal(form: forms.Form, error: KnowledgeBaseError) -> None:
     """Put what a service refused at the fields it names, or at the top."""
     if not error.fields:

@@ -17,7 +17,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from ingestion.models import DocumentVersion, IngestJob, VersionState
+from ingestion.models import DocumentVersion, IngestJob, ProcessingEvent, VersionState
 from kb_platform.jobs import enqueue
 
 log = logging.getLogger(__name__)
@@ -27,6 +27,7 @@ HEARTBEAT_S = 8.0
 MAX_FAILURES = 3
 STAGE_LIMIT = {IngestJob.Stage.PARSE: timedelta(minutes=20), IngestJob.Stage.EMBED: timedelta(hours=4)}
 BELL_AGAIN = timedelta(seconds=30)
+FIRST_STEP = {IngestJob.Stage.PARSE: VersionState.PARSING, IngestJob.Stage.EMBED: VersionState.EMBEDDING}
 BELLS = {
     IngestJob.Stage.PARSE: ("ingestion.tasks.parse_version", "parse"),
     IngestJob.Stage.EMBED: ("ingestion.tasks.embed_ready", "embed"),
@@ -99,6 +100,12 @@ def _hand_out(job: IngestJob, stage: str) -> Lease:
     job.started_at = job.started_at or now
     job.deadline = now + STAGE_LIMIT[IngestJob.Stage(stage)]
     job.save()
+    tell(
+        job.version_id,
+        ProcessingEvent.Kind.STARTED,
+        stage=FIRST_STEP[IngestJob.Stage(stage)],
+        attempt=job.failures + 1,
+    )
     return Lease(
         job_id=job.pk, version_id=job.version_id, fence=job.fence, stage=stage, failures=job.failures
     )
@@ -124,8 +131,12 @@ def note(lease: Lease, *, state: str | None = None, done: int = 0, total: int = 
     updated = held(lease).update(progress_done=done, progress_total=total, progress_unit=unit)
     if not updated:
         raise StaleLease()
-    if state:
-        DocumentVersion.objects.filter(pk=lease.version_id).exclude(state=state).update(state=state)
+    if not state:
+        return
+    changed = DocumentVersion.objects.filter(pk=lease.version_id).exclude(state=state).update(state=state)
+    if changed and state not in FIRST_STEP.values():  # those are told when the job is claimed
+        facts = {"attempt": lease.failures + 1, "done": done, "unit": unit}
+        tell(lease.version_id, ProcessingEvent.Kind.STARTED, stage=state, **facts)
 
 
 def advance(lease: Lease, *, stage: str, state: str, total: int, unit: str) -> None:
@@ -144,6 +155,7 @@ def advance(lease: Lease, *, stage: str, state: str, total: int, unit: str) -> N
     if not updated:
         raise StaleLease()
     DocumentVersion.objects.filter(pk=lease.version_id).update(state=state)
+    tell(lease.version_id, ProcessingEvent.Kind.HANDED_ON, done=total, unit=unit)
     ring(stage, lease.version_id)
 
 
@@ -157,13 +169,16 @@ def ring(stage: str, version_id: int) -> None:
 def release(lease: Lease, *, failed: bool) -> None:
     """Give the job back: at once when the surroundings failed, counted and later when the work itself did."""
     pause = timezone.now() + (timedelta(seconds=5) if failed else timedelta(0))
-    held(lease).update(
+    released = held(lease).update(
         state=IngestJob.State.QUEUED,
         failures=F("failures") + (1 if failed else 0),
         lease_until=None,
         deadline=None,
         rung_at=pause - BELL_AGAIN,
     )
+    if released:
+        code = "failed_once" if failed else "surroundings"
+        tell(lease.version_id, ProcessingEvent.Kind.FAULT, attempt=lease.failures + 1, reason_code=code)
 
 
 @transaction.atomic
@@ -185,6 +200,20 @@ def end(job: IngestJob, job_state: str, version_state: str, reason_code: str = "
     version = job.version
     version.state, version.reason_code, version.reason_params = version_state, reason_code, params
     version.save(update_fields=["state", "reason_code", "reason_params"])
+    tell(
+        version.pk,
+        ProcessingEvent.Kind.ENDED,
+        done=version.chunk_count,
+        unit="chunks" if job_state == IngestJob.State.SUCCEEDED else "",
+        outcome=version_state,
+        reason_code=reason_code,
+        reason_params=params,
+    )
+
+
+def tell(version_id: int, kind: ProcessingEvent.Kind, **facts: Any) -> None:
+    """Add a line to the log of a version."""
+    ProcessingEvent.objects.create(version_id=version_id, kind=kind, **facts)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import AccessScope, new_uid
@@ -74,6 +75,8 @@ class Document(models.Model):
         ]
         indexes = [
             models.Index(fields=["scope", "-updated_at"], name="document_by_scope"),
+            models.Index(fields=["-updated_at", "-id"], name="document_by_change"),
+            models.Index(fields=["title", "id"], name="document_by_title"),
             GinIndex(fields=["tags"], name="document_tags"),
             GinIndex(fields=["metadata"], name="document_metadata", opclasses=["jsonb_path_ops"]),
         ]
@@ -328,7 +331,8 @@ class IngestJob(models.Model):
         indexes = [
             models.Index(
                 fields=["stage", "lease_until", "id"], condition=Q(ended_at__isnull=True), name="job_open"
-            )
+            ),
+            models.Index(fields=["ended_at"], name="job_ended"),
         ]
 
     def __str__(self) -> str:
@@ -336,10 +340,139 @@ class IngestJob(models.Model):
 
 
 class ScopeMove(models.Model):
-    """A document whose index rows still carry an older scope; removed when they have followed."""
+    """A document whose index rows still carry an older scope, or which has left search; removed when they have followed."""
 
     document = models.OneToOneField(Document, on_delete=models.CASCADE, related_name="pending_move")
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
         return f"move of {self.document_id}"
+
+
+class ProcessingEvent(models.Model):
+    """What happened to a version on its way, for its log: appended by the ledger, never changed.
+
+    `done` counts what the step that ends with it has done.
+    """
+
+    class Kind(models.TextChoices):
+        RECEIVED = "received", _("Received")
+        STARTED = "started", _("Started")
+        HANDED_ON = "handed_on", _("Handed on")
+        FAULT = "fault", _("Interrupted")
+        ENDED = "ended", _("Ended")
+
+    version = models.ForeignKey(DocumentVersion, on_delete=models.CASCADE, related_name="events")
+    at = models.DateTimeField(default=timezone.now)
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    stage = models.CharField(max_length=20, blank=True, help_text="A state of VersionState that is work")
+    attempt = models.PositiveSmallIntegerField(default=1)
+    done = models.PositiveIntegerField(default=0)
+    unit = models.CharField(max_length=20, blank=True)
+    outcome = models.CharField(max_length=20, blank=True, help_text="How it ended: a state of VersionState")
+    reason_code = models.CharField(max_length=50, blank=True)
+    reason_params: Any = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.stage}"
+
+
+class UploadBatch(models.Model):
+    """Files sent together into one collection. `grants` holds the list of their own that they got, None for none."""
+
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="upload_batches")
+    grants: Any = models.JSONField(null=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"upload {self.uid}"
+
+
+class UploadedFile(models.Model):
+    """One file of a batch and what became of it at the door; what follows is told by its version."""
+
+    class Outcome(models.TextChoices):
+        ACCEPTED = "accepted", _("Received")
+        UNCHANGED = "unchanged", _("Unchanged")
+        DUPLICATE = "duplicate", _("Already here")
+        REFUSED = "refused", _("Refused")
+
+    batch = models.ForeignKey(UploadBatch, on_delete=models.CASCADE, related_name="files")
+    name = models.CharField(max_length=500)
+    size_bytes = models.BigIntegerField(default=0)
+    outcome = models.CharField(max_length=20, choices=Outcome.choices)
+    version = models.ForeignKey(
+        DocumentVersion, null=True, on_delete=models.SET_NULL, related_name="uploaded_files"
+    )
+    same_as = models.ForeignKey(
+        Document, null=True, on_delete=models.SET_NULL, related_name="+", help_text="Holds the same bytes"
+    )
+    reason_code = models.CharField(max_length=50, blank=True)
+    reason_params: Any = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SavedView(models.Model):
+    """A named set of filters and an order of the list of documents, one person's own."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="document_views"
+    )
+    name = models.CharField(_("name"), max_length=60)
+    query = models.CharField(max_length=1000, help_text="A query string of the list, normalised")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name", "id"]
+        constraints = [models.UniqueConstraint(fields=["user", "name"], name="one_view_per_name")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class BulkChange(models.Model):
+    """What was done to many documents at once, kept so that whoever did it can take it back.
+
+    `before` maps document ids to what they were: the collection's id of a move, the scope's id of a deletion. Deleted
+    documents wait in `scope`, which is granted to nobody, until `purge_after`.
+    """
+
+    class Action(models.TextChoices):
+        MOVE = "move", _("Moved")
+        ARCHIVE = "archive", _("Archived")
+        RESTORE = "restore", _("Brought back")
+        REREAD = "reread", _("Read again")
+        DELETE = "delete", _("Deleted")
+
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    action = models.CharField(max_length=20, choices=Action.choices)
+    before: Any = models.JSONField(default=dict)
+    scope = models.OneToOneField(AccessScope, null=True, on_delete=models.PROTECT, related_name="bulk_change")
+    purge_after = models.DateTimeField(null=True, db_index=True)
+    undone_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.uid}"

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from ingestion.models import DocumentVersion
+from ingestion.models import DocumentVersion, UploadedFile
 from ingestion.parsing import errors as parsing
 
 REASONS = {
@@ -15,6 +15,26 @@ REASONS = {
         "It took longer than allowed, so it was given up. Split the file, or try again when less is going on."
     ),
 }
+AT_THE_DOOR = {
+    "too_large_file": _(
+        "The file is larger than %(limit)s MB. Split it, or ask an administrator to raise the limit."
+    ),
+    "name_too_long": _("The name has more than %(limit)s characters. Shorten it and upload the file again."),
+    "not_stored": _("The file could not be stored. Try again in a moment; nothing else is affected."),
+}
+
+
+def refusal_text(file: UploadedFile) -> str:
+    """Why a file of an upload was refused at once, and what to do."""
+    return refusal_sentence(file.reason_code, file.reason_params)
+
+
+def refusal_sentence(code: str, params: dict[str, object]) -> str:
+    if "cause" in params:  # in the words of whatever refused it
+        return str(params["cause"])
+    if code in AT_THE_DOOR:
+        return str(AT_THE_DOOR[code]) % params
+    return parsing.reason_text(code, params)
 
 
 def reason_text(version: DocumentVersion) -> str:

@@ -1,7 +1,9 @@
 """Reading collections, documents and jobs, always as somebody. What one may not see is NotFound, as if it did not exist."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Case, CharField, Count, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce
@@ -22,6 +24,12 @@ from ingestion.models import (
 from kb_platform.errors import NotFound
 from kb_platform.json_values import is_storable
 
+NEEDS_ATTENTION = (
+    VersionState.REJECTED,
+    VersionState.QUARANTINED,
+    VersionState.CANCELLED,
+    VersionState.PARTLY_LIVE,
+)
 DOCUMENT_STATES = ("processing", "live", "partly_live", "rejected", "quarantined", "archived")
 
 
@@ -62,8 +70,13 @@ def get_collection(principal: Principal, uid: str) -> Collection:
 
 def documents_for(principal: Principal, *, at_least: Permission = Permission.VIEW) -> QuerySet[Document]:
     """The documents open to the principal, each with `state` as readers get it. One query for any page of them."""
+    return documents_in(visible_scopes(principal, at_least=at_least))
+
+
+def documents_in(scopes: Iterable[int]) -> QuerySet[Document]:
+    """The same for somebody's scopes that have just been read."""
     return (
-        Document.objects.filter(scope_id__in=visible_scopes(principal, at_least=at_least))
+        Document.objects.filter(scope_id__in=list(scopes))
         .select_related("collection", "owner", "active_version", "latest_version", "latest_version__job")
         .annotate(state=_state())
     )
@@ -72,6 +85,8 @@ def documents_for(principal: Principal, *, at_least: Permission = Permission.VIE
 def _state() -> Case:
     return Case(
         When(archived_at__isnull=False, then=Value("archived")),
+        When(active_version__state__in=UNFINISHED, then=Value("processing")),
+        When(active_version__state=VersionState.QUARANTINED, then=Value("quarantined")),
         When(active_version__state=VersionState.PARTLY_LIVE, then=Value("partly_live")),
         When(active_version__isnull=False, then=Value("live")),
         When(latest_version__state=VersionState.QUARANTINED, then=Value("quarantined")),
@@ -90,27 +105,63 @@ def get_document(principal: Principal, uid: str) -> Document:
     return document
 
 
-def filter_documents(
-    documents: QuerySet[Document],
-    *,
-    collection: str = "",
-    state: str = "",
-    text: str = "",
-    tags: Sequence[str] = (),
-    doc_type: str = "",
-) -> QuerySet[Document]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentFilters:
+    """What narrows a list of documents. Texts as they were typed; an unknown value matches nothing.
+
+    view: "mine" (owned by `user_id`), "attention", "restricted" (with a list of its own) or "archived".
+    """
+
+    collection: str = ""
+    state: str = ""
+    doc_type: str = ""
+    language: str = ""
+    owner: str = ""
+    text: str = ""
+    view: str = ""
+    tags: tuple[str, ...] = ()
+    user_id: int | None = None
+
+
+def filter_documents(documents: QuerySet[Document], wanted: DocumentFilters) -> QuerySet[Document]:
     """Narrow a list. An unknown collection or state matches nothing, nor does a text that no column can hold."""
-    if not all(map(is_storable, (state, doc_type, *tags))):
+    exact = (wanted.state, wanted.doc_type, wanted.language, *wanted.tags)
+    if not all(map(is_storable, exact)):
         return documents.none()
-    if collection:
-        documents = documents.filter(collection__uid=parse_uid(collection))
-    if state:
-        documents = documents.alias(wanted=_state()).filter(wanted=state)
-    if text := text.replace("\x00", "").strip():
-        documents = documents.filter(Q(title__icontains=text) | Q(latest_version__file_name__icontains=text))
-    if tags:
-        documents = documents.filter(tags__contains=list(tags))
-    return documents.filter(doc_type=doc_type) if doc_type else documents
+    if wanted.collection:
+        documents = documents.filter(collection__uid=parse_uid(wanted.collection))
+    if wanted.state:
+        documents = documents.alias(wanted=_state()).filter(wanted=wanted.state)
+    if wanted.owner:
+        number = int(wanted.owner) if is_number(wanted.owner) else 0
+        documents = documents.filter(owner_id=number)
+    if text := wanted.text.replace("\x00", "").strip():
+        documents = documents.filter(
+            Q(title__icontains=text)
+            | Q(latest_version__file_name__icontains=text)
+            | Q(owner__name__icontains=text)
+        )
+    if wanted.tags:
+        documents = documents.filter(tags__contains=list(wanted.tags))
+    equal = {"doc_type": wanted.doc_type, "language": wanted.language}
+    return documents.filter(**{name: value for name, value in equal.items() if value}, **_view(wanted))
+
+
+def _view(wanted: DocumentFilters) -> dict[str, Any]:
+    """The lookups of a built-in view."""
+    views: dict[str, dict[str, Any]] = {
+        "": {},
+        "mine": {"owner_id": wanted.user_id},
+        "attention": {"latest_version__state__in": NEEDS_ATTENTION, "archived_at": None},
+        "restricted": {"scope__collection": None},
+        "archived": {"archived_at__isnull": False},
+    }
+    return views.get(wanted.view, {"pk": None})
+
+
+def is_number(text: str) -> bool:
+    """Whether the text is a row's number."""
+    return text.isascii() and text.isdecimal() and len(text) < 10
 
 
 def versions_of(document: Document) -> QuerySet[DocumentVersion]:

@@ -8,14 +8,16 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.models import AccessScope
+from accounts.models import AccessScope, User
 from accounts.permissions.grants import require_version, take_turns
 from accounts.permissions.visibility import require, visible_scopes
+from accounts.principals import principal_of
 from accounts.services import create_scope, replace_grants
 from accounts.values import Actor, GrantRequest, Permission, Principal
 from ingestion import ledger
 from ingestion.access import access_version
 from ingestion.allowed_types import refuse_disallowed
+from ingestion.blobs import Blob
 from ingestion.indexing import tables
 from ingestion.models import (
     IN_FORCE,
@@ -25,6 +27,7 @@ from ingestion.models import (
     DocumentVersion,
     IndexGeneration,
     IngestJob,
+    ProcessingEvent,
     ScopeMove,
     VersionState,
 )
@@ -79,12 +82,14 @@ def update_collection(*, actor: Principal, collection: Collection, **changes: st
 
 @transaction.atomic
 def delete_collection(*, actor: Principal, collection: Collection) -> None:
-    """Remove an empty collection. Its documents must be moved or deleted first."""
+    """Remove an empty collection. Its documents must be moved or deleted first; what is in the trash goes with it."""
     require(actor, Permission.MANAGE, collection.scope_id)
-    if collection.documents.exists():
+    trashed = collection.documents.filter(scope__bulk_change__isnull=False)
+    if collection.documents.exclude(pk__in=trashed).exists():
         raise Conflict(
             _("The collection still holds documents. Move or delete them first."), code="not_empty"
         )
+    remove_documents(list(trashed))
     scope = collection.scope
     record(actor, "collection.deleted", collection)
     collection.delete()
@@ -183,6 +188,7 @@ def _add_version(document: Document, file: SourceFile, actor: Actor) -> tuple[Do
         created_by_id=actor.user_id,
     )
     job = IngestJob.objects.create(version=version, rung_at=timezone.now())
+    ledger.tell(version.pk, ProcessingEvent.Kind.RECEIVED)
     document.latest_version = version
     document.save()
     ledger.ring(IngestJob.Stage.PARSE, version.pk)
@@ -216,9 +222,41 @@ def reparse_document(*, actor: Principal, document: Document) -> Upload:
     return upload
 
 
-def _read_again(actor: Principal, document: Document) -> Upload:
-    from ingestion.blobs import Blob
+@transaction.atomic
+def restore_version(*, actor: Principal, document: Document, number: int) -> Upload:
+    """Make the file of an older version the newest again: it is read anew, and what is live stays until then."""
+    document = _locked(document)
+    require(actor, Permission.MANAGE, document.scope_id)
+    old = document.versions.filter(number=number).first()
+    if old is None:
+        raise NotFound()
+    latest = document.latest_version
+    if old.pk in (document.active_version_id, latest and latest.pk):
+        raise Conflict(_("This version is the current one already."), code="current")
+    blob = Blob(digest=old.blob, size_bytes=old.size_bytes)
+    version, job = _add_version(document, SourceFile(name=old.file_name, blob=blob), actor)
+    record(actor, "document.version_restored", document, restored=number, version=version.number)
+    return Upload(document=document, version=version, job=job, created=True)
 
+
+@transaction.atomic
+def give_document(*, actor: Principal, document: Document, owner_email: str) -> Document:
+    """Name another person as the one who answers for the document: somebody who may read it."""
+    document = _locked(document)
+    require(actor, Permission.MANAGE, document.scope_id)
+    owner = User.objects.filter(email=owner_email.replace("\x00", "").strip().lower(), is_active=True).first()
+    if owner is None or document.scope_id not in visible_scopes(principal_of(owner)):
+        reason = _("Nobody with this e-mail address can see the document. Share it with them first.")
+        raise InvalidInput(reason, fields={"owner": reason})
+    if owner.pk != document.owner_id:
+        before = str(document.owner) if document.owner else ""
+        document.owner = owner
+        document.save(update_fields=["owner", "updated_at"])
+        record(actor, "document.owner_changed", document, before=before, after=str(owner))
+    return document
+
+
+def _read_again(actor: Principal, document: Document) -> Upload:
     document = _locked(document)
     latest = document.latest_version
     if latest is None:
@@ -287,7 +325,7 @@ def _change_scope(document: Document, scope: AccessScope) -> None:
 
 @transaction.atomic
 def archive_document(*, actor: Principal, document: Document) -> None:
-    """Take a document out of search. It keeps its versions and can be restored by reading it again."""
+    """Take a document out of search. It keeps everything; `bulk.restore_documents` brings it back."""
     document = _locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
     document.archived_at = timezone.now()
@@ -307,6 +345,14 @@ def delete_document(*, actor: Principal, document: Document) -> None:
     document.delete()
     if own:
         own.delete()
+
+
+@transaction.atomic
+def remove_documents(documents: Sequence[Document]) -> None:
+    """Remove documents that are in nobody's sight any more. Their deletion has been audited."""
+    for document in documents:
+        _leave_indexes(document)
+        document.delete()
 
 
 def _leave_indexes(document: Document) -> None:
@@ -353,6 +399,7 @@ def retry_job(*, actor: Principal, job: IngestJob) -> IngestJob:
     job.save()
     version.state, version.reason_code, version.reason_params = VersionState.QUEUED, "", {}
     version.save()
+    ledger.tell(version.pk, ProcessingEvent.Kind.RECEIVED, reason_code="retried")
     ledger.ring(IngestJob.Stage.PARSE, version.pk)
     record(actor, "job.retried", version.document, version=version.number)
     return job

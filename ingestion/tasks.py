@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from celery import shared_task
 from django.db import DatabaseError, OperationalError, connection
 
-from ingestion import blobs, ledger, pipeline
+from ingestion import blobs, bulk, ledger, pipeline
 from ingestion.embedding.registry import get_embedder
 from ingestion.indexing import moves
 from ingestion.ledger import Lease, StaleLease
 from ingestion.models import DocumentVersion, IngestJob
+from kb_platform.jobs import enqueue
 
 log = logging.getLogger(__name__)
 EMBED_TASK_S = 60.0  # one task works this long at most, then rings for its successor
@@ -85,6 +86,20 @@ def reconcile() -> None:
 @shared_task
 def follow_scope(document_id: int) -> None:
     moves.follow_scope(document_id)
+
+
+@shared_task
+def follow_scopes() -> None:
+    """Carry out what bulk changes left behind, a minute at a time."""
+    if moves.follow_all(seconds=EMBED_TASK_S):
+        enqueue("ingestion.tasks.follow_scopes")
+
+
+@shared_task
+def purge_deleted() -> None:
+    """Remove for good what has been in the trash for its time, a minute at a time."""
+    if bulk.purge_due(seconds=EMBED_TASK_S):
+        enqueue("ingestion.tasks.purge_deleted")
 
 
 @shared_task

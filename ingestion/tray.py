@@ -1,40 +1,49 @@
-"""What is being processed, for the tray above the list of documents: unfinished work, and what just ended."""
+"""What is being processed, for the tray of the Manage pages: unfinished work, and what just ended."""
 
 import hashlib
+from collections.abc import Collection as Some
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import Q
+from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Permission, Principal
-from ingestion.models import IN_FORCE, UNFINISHED, DocumentVersion, VersionState
+from ingestion.models import IN_FORCE, UNFINISHED, DocumentVersion, UploadBatch, VersionState
 
-SHOWN = 12
+SHOWN = 6
 JUST_ENDED = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tray:
-    """`versions`: at most SHOWN, unfinished first. The counts are of all; `fingerprint` changes when a state does."""
+    """`versions`: at most SHOWN, unfinished first. The counts are of all; `fingerprint` changes when a state does.
+
+    batch: uid of the newest of the principal's uploads that the shown files came with, if any.
+    """
 
     versions: tuple[DocumentVersion, ...] = ()
     unfinished: int = 0
     live: int = 0
     failed: int = 0
     fingerprint: str = ""
+    batch: str = ""
+
+    @property
+    def total(self) -> int:
+        return self.unfinished + self.live + self.failed
 
     @property
     def hidden(self) -> int:
-        return self.unfinished + self.live + self.failed - len(self.versions)
+        return self.total - len(self.versions)
 
     @property
     def announcement(self) -> str:
         """For screen readers: said when it changes, so it holds counts of files, not of chunks."""
-        if not self.versions:
+        if not self.total:
             return ""
         if not self.unfinished:
             return _("Processing finished.")
@@ -42,25 +51,46 @@ class Tray:
         return text % {"n": self.unfinished}
 
 
-def tray_for(principal: Principal) -> Tray:
-    """Newest versions of documents that the principal may contribute to: all unfinished ones, and its own just ended."""
-    scopes = visible_scopes(principal, at_least=Permission.CONTRIBUTE)
-    recent = Q(created_by=principal.user_id, job__ended_at__gt=timezone.now() - JUST_ENDED)
+def tray_for(principal: Principal, scopes: Some[int] | None = None) -> Tray:
+    """Newest versions of documents that the principal may contribute to: all unfinished ones, and its own just ended.
+
+    scopes: the ids of those documents' scopes, if they have just been read.
+    """
+    if scopes is None:
+        scopes = visible_scopes(principal, at_least=Permission.CONTRIBUTE)
+    shown = _versions(principal, scopes)
+    counted = shown.aggregate(
+        unfinished=Count("pk", filter=Q(state__in=UNFINISHED)),
+        live=Count("pk", filter=Q(state__in=IN_FORCE)),
+        total=Count("pk"),
+        newest=Max("pk"),
+        ended=Max("job__ended_at"),
+    )
+    if not counted["total"]:
+        return Tray()
     versions = list(
-        DocumentVersion.objects.filter(Q(state__in=UNFINISHED) | recent, document__scope_id__in=scopes)
-        .exclude(state__in=[VersionState.SUPERSEDED, VersionState.CANCELLED])
-        .select_related("document__collection", "job")
-        .order_by("job__ended_at", "-pk")
-        .distinct()[:500]
+        shown.select_related("document__collection", "job").order_by("-job__ended_at", "pk")[:SHOWN]
     )
-    unfinished = [version for version in versions if version.state in UNFINISHED]
-    ended = [version for version in versions if version.state not in UNFINISHED]
-    live = sum(version.state in IN_FORCE for version in ended)
-    states = ",".join(f"{version.pk}{version.state}" for version in versions)
     return Tray(
-        versions=tuple([*unfinished, *reversed(ended)][:SHOWN]),
-        unfinished=len(unfinished),
-        live=live,
-        failed=len(ended) - live,
-        fingerprint=hashlib.sha256(states.encode()).hexdigest()[:12],
+        versions=tuple(versions),
+        unfinished=counted["unfinished"],
+        live=counted["live"],
+        failed=counted["total"] - counted["unfinished"] - counted["live"],
+        fingerprint=hashlib.sha256(repr(counted).encode()).hexdigest()[:12],
+        batch=_newest_batch(principal, versions),
     )
+
+
+def _versions(principal: Principal, scopes: Some[int]) -> QuerySet[DocumentVersion]:
+    recent = Q(job__ended_at__gt=timezone.now() - JUST_ENDED, created_by=principal.user_id)
+    return DocumentVersion.objects.filter(
+        Q(job__ended_at=None) | recent, document__scope_id__in=list(scopes), job__isnull=False
+    ).exclude(state__in=[VersionState.SUPERSEDED, VersionState.CANCELLED])
+
+
+def _newest_batch(principal: Principal, versions: list[DocumentVersion]) -> str:
+    batches = UploadBatch.objects.filter(
+        created_by_id=principal.user_id, files__version__in=[version.pk for version in versions]
+    )
+    uid = batches.order_by("-pk").values_list("uid", flat=True).first()
+    return str(uid) if uid else ""

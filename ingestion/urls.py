@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from ingestion.views import collections, documents, sharing
+from ingestion.views import bulk, collections, document, documents, sharing, uploading
 
 urlpatterns = [
     path("manage/collections", collections.collections, name="collections"),
@@ -16,15 +16,34 @@ urlpatterns = [
     path("manage/collections/<str:uid>/delete", collections.collection_delete, name="collection_delete"),
     path("manage/collections/<str:uid>/sharing", sharing.collection_sharing, name="collection_sharing"),
     path("manage/documents", documents.documents, name="documents"),
-    path("manage/documents/upload", documents.document_upload, name="document_upload"),
+    path("manage/documents/upload", uploading.document_upload, name="document_upload"),
     path("manage/documents/processing", documents.processing_tray, name="processing_tray"),
-    path("manage/documents/<str:uid>", documents.document, name="document"),
-    path("manage/documents/<str:uid>/edit", documents.document_edit, name="document_edit"),
-    path("manage/documents/<str:uid>/move", documents.document_move, name="document_move"),
+    path("manage/documents/bulk", bulk.document_bulk, name="document_bulk"),
+    path("manage/documents/trash", bulk.trash, name="document_trash"),
+    path("manage/documents/views", documents.view_save, name="view_save"),
+    path("manage/documents/views/<int:number>/delete", documents.view_delete, name="view_delete"),
+    path("manage/changes/<str:uid>/undo", bulk.change_undo, name="change_undo"),
+    path("manage/changes/<str:uid>/purge", bulk.change_purge, name="change_purge"),
+    path("manage/uploads/<str:uid>", uploading.upload_batch, name="upload_batch"),
+    path("manage/uploads/<str:uid>/files", uploading.upload_file, name="upload_file"),
+    path("manage/uploads/<str:uid>/retry", uploading.upload_retry, name="upload_retry"),
+    path("manage/uploads/<str:uid>/cancel", uploading.upload_cancel, name="upload_cancel"),
+    path("manage/documents/<str:uid>", document.document, name="document"),
+    path("manage/documents/<str:uid>/versions", document.document_versions, name="document_versions"),
+    path("manage/documents/<str:uid>/versions/<int:number>/file", document.version_file, name="version_file"),
+    path(
+        "manage/documents/<str:uid>/versions/<int:number>/restore",
+        document.version_restore,
+        name="version_restore",
+    ),
+    path("manage/documents/<str:uid>/log", document.document_log, name="document_log"),
+    path("manage/documents/<str:uid>/edit", document.document_edit, name="document_edit"),
+    path("manage/documents/<str:uid>/owner", document.document_owner, name="document_owner"),
+    path("manage/documents/<str:uid>/move", document.document_move, name="document_move"),
     path("manage/documents/<str:uid>/sharing", sharing.document_sharing, name="document_sharing"),
-    path("manage/documents/<str:uid>/delete", documents.document_delete, name="document_delete"),
-    path("manage/documents/<str:uid>/reparse", documents.document_reparse, name="document_reparse"),
-    path("manage/documents/<str:uid>/archive", documents.document_archive, name="document_archive"),
-    path("manage/jobs/<str:uid>/cancel", documents.job_cancel, name="job_cancel"),
-    path("manage/jobs/<str:uid>/retry", documents.job_retry, name="job_retry"),
+    path("manage/documents/<str:uid>/delete", document.document_delete, name="document_delete"),
+    path("manage/documents/<str:uid>/reparse", document.document_reparse, name="document_reparse"),
+    path("manage/documents/<str:uid>/archive", document.document_archive, name="document_archive"),
+    path("manage/jobs/<str:uid>/cancel", document.job_cancel, name="job_cancel"),
+    path("manage/jobs/<str:uid>/retry", document.job_retry, name="job_retry"),
 ]

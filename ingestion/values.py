@@ -27,18 +27,28 @@ def clean_name(name: str) -> str:
     return base or _("unnamed")
 
 
+def clean_path(path: str) -> str:
+    """The path of a file within the folder that it was sent with; empty for a file outside of folders."""
+    parts = [clean_name(part) for part in path.replace("\\", "/").split("/") if part.strip(". ")]
+    return "/".join(parts) if len(parts) > 1 else ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """A stored file and where it comes from. The same `source_key` in a collection makes a new version."""
+    """A stored file and where it comes from. The same `source_key` in a collection makes a new version.
+
+    path: where the file stood in a folder that was sent as a whole, so that two files of one name stay two documents.
+    """
 
     name: str
     blob: Blob
     source_uri: str = ""
+    path: str = ""
     modified_at: datetime | None = None
 
     @property
     def source_key(self) -> str:
-        return self.source_uri or self.name
+        return self.source_uri or self.path or self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,11 @@ PERIODIC: dict[str, dict[str, Any]] = {
         "schedule": 6 * 3600.0,
         "options": {"queue": "light", "expires": 3600},
     },
+    "empty the trash": {
+        "task": "ingestion.tasks.purge_deleted",
+        "schedule": 1800.0,
+        "options": {"queue": "light", "expires": 1800},
+    },
     **{
         what: {
             "task": task,

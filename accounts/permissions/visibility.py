@@ -4,7 +4,9 @@ Search, lists, counts, viewer, downloads, traces and old chats all ask here. A r
 next query. A superuser gets nothing extra: administering is not reading.
 """
 
-from django.db.models import Q
+from typing import Any
+
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import GroupScopeGrant, UserScopeGrant
@@ -17,22 +19,39 @@ def visible_scopes(principal: Principal, *, at_least: Permission = Permission.VI
 
     One indexed union over the two grant tables.
     """
+    scopes = {scope for scope, _level in _grants(principal, at_least)}
+    if principal.token and principal.token.collections:
+        scopes &= principal.token.collections
+    return tuple(sorted(scopes))
+
+
+def scope_levels(principal: Principal) -> dict[int, Permission]:
+    """Each scope open to the principal with the highest level it holds there; the same one query as above."""
+    limit = principal.token.collections if principal.token else frozenset()
+    held: dict[int, Permission] = {}
+    for scope, name in _grants(principal, Permission.VIEW):
+        level = Permission(name)
+        if not limit or scope in limit:
+            held[scope] = max(held.get(scope, level), level, key=tuple(Permission).index)
+    return held
+
+
+def _grants(principal: Principal, at_least: Permission) -> QuerySet[Any, tuple[int, str]]:
+    """(scope, level) of every grant in force at this level or above, the principal's own and its groups'."""
     allowed = Q(
         permission__codename__in=[level.value for level in at_least.and_above],
         permission__content_type__app_label="accounts",
         permission__content_type__model="accessscope",
     )
     live = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    columns = ("content_object_id", "permission__codename")
     own = UserScopeGrant.objects.filter(
         allowed & live, user_id=principal.user_id, user__is_active=True
-    ).values_list("content_object_id")
+    ).values_list(*columns)
     through_groups = GroupScopeGrant.objects.filter(
         allowed & live, group__user=principal.user_id, group__user__is_active=True
-    ).values_list("content_object_id")
-    scopes = {scope for (scope,) in own.union(through_groups)}
-    if principal.token and principal.token.collections:
-        scopes &= principal.token.collections
-    return tuple(sorted(scopes))
+    ).values_list(*columns)
+    return own.union(through_groups)
 
 
 def may(principal: Principal, permission: Permission, scope_id: int) -> bool:

@@ -11,7 +11,7 @@ def broken_database(monkeypatch):
     def gone(*args, **kwargs):
         raise OperationalError("the connection is closed")
 
-    monkeypatch.setattr("ingestion.selectors.visible_scopes", gone)
+    monkeypatch.setattr("ingestion.listing.scope_levels", gone)
     monkeypatch.setattr("accounts.tokens.ApiToken.objects.select_related", gone)
 
 

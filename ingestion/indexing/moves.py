@@ -1,5 +1,6 @@
-"""Index rows that follow their document into another access scope. Readers are right before: hydration looks at the document."""
+"""Index rows that follow their document into another access scope, or out of search. Readers are right before: hydration looks at the document."""
 
+import time
 from datetime import timedelta
 
 from django.db import transaction
@@ -19,11 +20,26 @@ def follow_scope(document_id: int) -> None:
     if document is None:
         return
     for generation in IndexGeneration.objects.exclude(state=IndexGeneration.State.RETIRED):
-        tables.move_rows(generation.number, document.pk, document.scope_id)
+        if document.archived_at is None:
+            tables.move_rows(generation.number, document.pk, document.scope_id)
+        else:
+            tables.delete_rows(generation.number, document.pk)
     ScopeMove.objects.filter(document=document).delete()
+
+
+def follow_all(*, seconds: float) -> bool:
+    """Carry out pending moves, oldest first, until time is up; whether any are left."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pending = list(ScopeMove.objects.order_by("pk").values_list("document_id", flat=True)[:50])
+        if not pending:
+            return False
+        for document_id in pending:
+            follow_scope(document_id)
+    return True
 
 
 def ring_pending() -> None:
     """Call again for moves that nobody has carried out."""
-    for move in ScopeMove.objects.filter(created_at__lt=timezone.now() - RING_AFTER)[:200]:
-        enqueue("ingestion.tasks.follow_scope", document_id=move.document_id)
+    if ScopeMove.objects.filter(created_at__lt=timezone.now() - RING_AFTER).exists():
+        enqueue("ingestion.tasks.follow_scopes", expires_s=30)

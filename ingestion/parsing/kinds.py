@@ -120,6 +120,16 @@ def extension_of(file_name: str) -> str:
     return PurePath(file_name).suffix.lstrip(".").lower()
 
 
+def unsupported_name(file_name: str) -> str:
+    """What the name promises when no parser exists for that; empty when the content has to be looked at."""
+    promised = _EXTENSIONS.get(extension_of(file_name))
+    return promised.label if promised and promised.kind is None else ""
+
+
+def unsupported_extensions() -> list[str]:
+    return [extension for extension, promised in _EXTENSIONS.items() if promised.kind is None]
+
+
 def sniff(head: bytes, *, file_name: str) -> DocumentKind:
     """Kind by the first HEAD_BYTES of a file. Raises Rejected for what cannot be parsed, naming the kind."""
     extension = extension_of(file_name)

@@ -1,6 +1,9 @@
 """How documents, versions and chunks read on a page: state, stage track, reasons. Formatting only."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,9 +13,22 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django_stubs_ext import StrOrPromise
 
-from ingestion.models import UNFINISHED, Chunk, Document, DocumentVersion, IngestJob, VersionState
+from ingestion.inspection import LogRow
+from ingestion.listing import ListQuery
+from ingestion.models import (
+    UNFINISHED,
+    BulkChange,
+    Chunk,
+    Document,
+    DocumentVersion,
+    IngestJob,
+    UploadedFile,
+    VersionState,
+)
+from ingestion.parsing.errors import reason_text as parsing_reason
 from ingestion.parsing.errors import warning_text
-from ingestion.reasons import reason_text
+from ingestion.reasons import REASONS, reason_text, refusal_text
+from ingestion.uploads import BatchCounts
 
 register = Library()
 FAILED = (VersionState.REJECTED, VersionState.QUARANTINED, VersionState.CANCELLED)
@@ -59,7 +75,7 @@ class StateMark:
 STATES = {
     "live": (gettext_lazy("Searchable"), "ok", "check"),
     "partly_live": (gettext_lazy("Partly searchable"), "warn", "alert-triangle"),
-    "processing": (gettext_lazy("Processing"), "acc", "loader-2"),
+    "processing": (gettext_lazy("In processing"), "acc", "loader-2"),
     "rejected": (gettext_lazy("Rejected"), "bad", "x"),
     "quarantined": (gettext_lazy("Set aside"), "bad", "file-alert"),
     "archived": (gettext_lazy("Archived"), "", "archive"),
@@ -186,3 +202,240 @@ def quality_facts(version: DocumentVersion) -> list[tuple[str, Any]]:
 def quality_notes(version: DocumentVersion) -> list[str]:
     """What the reader could not take in, a sentence each."""
     return [warning_text(code) for code in (version.quality or {}).get("warnings", ())]
+
+
+@register.filter
+def change_text(change: BulkChange) -> str:
+    """What a bulk change did, as a sentence."""
+    n = len(change.before)
+    sentences = {
+        BulkChange.Action.MOVE: ngettext("%(n)s document moved.", "%(n)s documents moved.", n),
+        BulkChange.Action.ARCHIVE: ngettext("%(n)s document archived.", "%(n)s documents archived.", n),
+        BulkChange.Action.RESTORE: ngettext(
+            "%(n)s document brought back.", "%(n)s documents brought back.", n
+        ),
+        BulkChange.Action.DELETE: ngettext(
+            "%(n)s document moved to the trash.", "%(n)s documents moved to the trash.", n
+        ),
+    }
+    return sentences[BulkChange.Action(change.action)] % {"n": f"{n:,}"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileMark:
+    """What became of an uploaded file, as a tag and a sentence."""
+
+    label: StrOrPromise
+    kind: str
+    icon: str
+    text: str = ""
+
+
+@register.simple_tag
+def file_state(entry: UploadedFile) -> FileMark:
+    """`entry` comes from `uploads.files_of`."""
+    if entry.outcome == UploadedFile.Outcome.REFUSED:
+        return FileMark(label=_("Not taken"), kind="bad", icon="circle-x", text=refusal_text(entry))
+    if entry.outcome == UploadedFile.Outcome.DUPLICATE:
+        return FileMark(label=_("Already here"), kind="acc", icon="copy")
+    version = entry.version
+    if version is None:
+        return FileMark(label=_("Removed since"), kind="", icon="trash")
+    text = progress_sentence(version)
+    if entry.outcome == UploadedFile.Outcome.UNCHANGED and version.state not in UNFINISHED:
+        return FileMark(label=_("Unchanged"), kind="acc", icon="copy", text=_("The same file as before."))
+    label, kind, icon = VERSION_STATES[VersionState(version.state)]
+    return FileMark(label=label, kind=kind, icon=icon, text=text)
+
+
+_WORKING = (gettext_lazy("In processing"), "acc", "loader-2")
+VERSION_STATES = {
+    **dict.fromkeys((VersionState(state) for state in UNFINISHED), _WORKING),
+    VersionState.QUEUED: (gettext_lazy("Waiting"), "", "clock"),
+    VersionState.LIVE: STATES["live"],
+    VersionState.PARTLY_LIVE: STATES["partly_live"],
+    VersionState.SUPERSEDED: (gettext_lazy("Replaced since"), "", "history"),
+    VersionState.REJECTED: STATES["rejected"],
+    VersionState.QUARANTINED: STATES["quarantined"],
+    VersionState.CANCELLED: (gettext_lazy("Cancelled"), "", "ban"),
+}
+
+
+@register.simple_tag
+def version_state(version: DocumentVersion) -> FileMark:
+    """A version's state as a tag, with the reason when it failed."""
+    label, kind, icon = VERSION_STATES[VersionState(version.state)]
+    return FileMark(label=label, kind=kind, icon=icon, text=reason_text(version))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarPart:
+    """A part of a bar of 1000 units."""
+
+    x: int
+    width: int
+    css: str
+    dot: str
+    label: StrOrPromise
+    count: int
+
+
+@register.filter
+def outcome_bar(counts: BatchCounts) -> list[BarPart]:
+    """The outcomes of a batch as parts of a bar, without the empty ones."""
+    kinds = (
+        ("fill2", "d2", _("Searchable"), counts.live),
+        ("fill3", "d3", _("Partly searchable"), counts.partly),
+        ("fill1", "d1", _("Already here"), counts.duplicates),
+        ("fill4", "d4", _("Not taken"), counts.not_taken),
+        ("fillbg", "dl", _("In processing"), counts.unfinished),
+    )
+    parts: list[BarPart] = []
+    seen = 0
+    total = max(sum(count for *_rest, count in kinds), 1)
+    for css, dot, label, count in kinds:
+        if count:
+            x, end = round(1000 * seen / total), round(1000 * (seen + count) / total)
+            parts.append(BarPart(x=x, width=end - x, css=css, dot=dot, label=label, count=count))
+        seen += count
+    return parts
+
+
+NOT_READ = ("pages_without_text", "pages_failed")
+DOUBTFUL = ("pages_garbled", "tables_failed")
+
+
+@register.filter
+def page_strip(version: DocumentVersion) -> list[dict[str, Any]]:
+    """One block a page: read well, in doubt, or not read. Empty for files without pages or with very many."""
+    if not version.page_count or version.page_count > 1000:
+        return []
+    css = dict.fromkeys(range(1, version.page_count + 1), "fill2")
+    for warning in (version.quality or {}).get("warnings", ()):
+        code, _sep, value = warning.partition(":")
+        if code in (*NOT_READ, *DOUBTFUL):
+            for page in _pages(value):
+                if page in css:
+                    css[page] = "fillbad" if code in NOT_READ else "fillwarn"
+    return [{"x": 10 * (page - 1), "css": name} for page, name in css.items()]
+
+
+def _pages(text: str) -> set[int]:
+    """The pages named by "1, 3-5"."""
+    pages: set[int] = set()
+    for first, last in re.findall(r"(\d{1,6})(?:\s*[-–]\s*(\d{1,6}))?", text):
+        pages |= set(range(int(first), min(int(last or first), int(first) + 10_000) + 1))
+    return pages
+
+
+STEP_NAMES = {
+    "received": gettext_lazy("Upload"),
+    "parsing": gettext_lazy("Parse"),
+    "chunking": gettext_lazy("Split"),
+    "embedding": gettext_lazy("Embed and index"),
+    "publishing": gettext_lazy("Index"),
+    "ended": gettext_lazy("End"),
+}
+OUTCOMES = {
+    "done": (gettext_lazy("Done"), "ok", "check"),
+    "running": (gettext_lazy("Running"), "acc", "loader-2"),
+    "interrupted": (gettext_lazy("Interrupted"), "warn", "alert-triangle"),
+    "failed": (gettext_lazy("Failed"), "bad", "x"),
+    "cancelled": (gettext_lazy("Cancelled"), "", "ban"),
+}
+LOG_NOTES = {
+    "reread": gettext_lazy("Read again on request"),
+    "retried": gettext_lazy("Tried again on request"),
+    "failed_once": gettext_lazy("The work failed; it is tried again"),
+    "surroundings": gettext_lazy("The database went away; taken up again"),
+}
+
+
+@register.filter
+def step_name(row: LogRow) -> str:
+    return str(STEP_NAMES.get(row.stage, row.stage))
+
+
+@register.simple_tag
+def step_state(row: LogRow) -> FileMark:
+    label, kind, icon = OUTCOMES[row.outcome]
+    return FileMark(label=label, kind=kind, icon=icon, text=_step_note(row))
+
+
+def _step_note(row: LogRow) -> str:
+    if row.outcome == "interrupted" and not row.reason_code:
+        return _("The worker stopped; taken up again")
+    if not row.reason_code:
+        return ""
+    if row.reason_code in LOG_NOTES:
+        return str(LOG_NOTES[row.reason_code])
+    if row.reason_code in REASONS:
+        return str(REASONS[row.reason_code])
+    return parsing_reason(row.reason_code, row.reason_params or {})
+
+
+@register.filter
+def step_counts(row: LogRow) -> str:
+    """How much a step did, when it was counted."""
+    if not row.done:
+        return ""
+    sentences = {
+        "chunks": ngettext("%(n)s passage", "%(n)s passages", row.done),
+        "pages": ngettext("%(n)s page", "%(n)s pages", row.done),
+        "elements": ngettext("%(n)s element", "%(n)s elements", row.done),
+    }
+    return sentences.get(row.unit, "") % {"n": f"{row.done:,}"} if row.unit in sentences else ""
+
+
+@register.filter
+def duration(span: timedelta | float | None) -> str:
+    """ "212 ms", "2.4 s", "6 min 12 s" or "3 h 08 min"."""
+    if span is None:
+        return "—"
+    seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return _("%(min)d min %(s)02d s") % {"min": minutes, "s": rest}
+    return _("%(h)d h %(min)02d min") % {"h": minutes // 60, "min": minutes % 60}
+
+
+@register.filter
+def grouped(number: int | None) -> str:
+    """A number grouped by commas in both languages."""
+    return "—" if number is None else f"{number:,}"
+
+
+@register.filter
+def get(values: Mapping[Any, Any], key: Any) -> Any:
+    return values.get(key)
+
+
+@register.simple_tag
+def sort_header(query: ListQuery, name: str) -> dict[str, str]:
+    """Where a column's heading leads, and how it is sorted now."""
+    now = query.order.removeprefix("-")
+    backwards = query.order.startswith("-")
+    if now != name:
+        wanted = name if name == "title" else f"-{name}"
+        return {"order": wanted, "aria": "none", "arrow": ""}
+    wanted = name if backwards else f"-{name}"
+    return {
+        "order": wanted,
+        "aria": "descending" if backwards else "ascending",
+        "arrow": "↓" if backwards else "↑",
+    }
+
+
+@register.filter
+def chunk_places(chunk: Chunk) -> str:
+    """The pages that a chunk stands on."""
+    pages = sorted({box["page"] for box in chunk.boxes} | ({chunk.page} if chunk.page else set()))
+    if not pages:
+        return ""
+    if len(pages) == 1:
+        return _("p. %(n)d") % {"n": pages[0]}
+    return _("pp. %(first)d–%(last)d") % {"first": pages[0], "last": pages[-1]}

@@ -2,8 +2,11 @@
 
 from accounts.principals import principal_of
 from accounts.tests.hidden_objects import somebody
+from ingestion.bulk import archive_documents
+from ingestion.selectors import documents_for
 from ingestion.services import create_collection
 from ingestion.testing.rows import make_document
+from ingestion.uploads import open_batch
 
 
 def collection():
@@ -14,7 +17,20 @@ def document():
     return make_document(collection(), title="Merger plan")
 
 
+def batch():
+    made = collection()
+    return open_batch(actor=principal_of(made.created_by), collection=made)
+
+
+def change():
+    made = document()
+    who = principal_of(made.collection.created_by)
+    return archive_documents(actor=who, documents=documents_for(who)).change
+
+
 HIDDEN = {
+    "uploads": lambda: str(batch().uid),
+    "changes": lambda: str(change().uid),
     "collections": lambda: str(collection().uid),
     "documents": lambda: str(document().uid),
     "jobs": lambda: str(document().latest_version.job.uid),

@@ -1,70 +1,100 @@
-"""Pages of documents: the list with its upload form and processing tray, the detail page, and actions on one document."""
+"""The list of documents: filters and order in the address, saved views, the processing tray."""
+
+from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
 
-from accounts.permissions.grants import grants_of
-from accounts.permissions.visibility import require, visible_scopes
 from accounts.requests import PageRequest
-from accounts.values import Permission
-from ingestion import selectors, services
-from ingestion.forms import DeleteForm, DocumentForm, MoveForm, show_refusal
+from ingestion.listing import Listing, ListQuery, list_documents, without_filter
+from ingestion.models import SavedView
 from ingestion.tray import tray_for
-from ingestion.uploads import receive
-from ingestion.views.sharing import sharing_rows
-from kb_platform.errors import Conflict, InvalidInput
+from ingestion.views.uploading import upload_context
 from kb_platform.policies import Access, policy
-from kb_platform.runtime_config import store
-from kb_platform.runtime_config.declarations import LARGEST_FILE
+from kb_platform.templatetags.shell import language_name
 
-get_or_post = require_http_methods(["GET", "HEAD", "POST"])
-ROWS, CHUNKS = 25, 20
+MOST_VIEWS = 20
 STATES = (
     ("live", gettext_lazy("Searchable")),
     ("partly_live", gettext_lazy("Partly searchable")),
-    ("processing", gettext_lazy("Processing")),
+    ("processing", gettext_lazy("In processing")),
     ("rejected", gettext_lazy("Rejected")),
     ("quarantined", gettext_lazy("Set aside")),
     ("archived", gettext_lazy("Archived")),
 )
-
-
-def _rights(request: PageRequest) -> dict[str, set[int]]:
-    """The scopes the reader may contribute to and manage, for the actions each row offers."""
-    return {
-        "contributable": set(visible_scopes(request.principal, at_least=Permission.CONTRIBUTE)),
-        "manageable": set(visible_scopes(request.principal, at_least=Permission.MANAGE)),
-    }
+VIEWS = (
+    ("", gettext_lazy("All documents")),
+    ("mine", gettext_lazy("Mine")),
+    ("attention", gettext_lazy("Need attention")),
+    ("restricted", gettext_lazy("Own access list")),
+    ("archived", gettext_lazy("Archived")),
+)
 
 
 @policy(Access.SIGNED_IN)
 @require_safe
 def documents(request: PageRequest) -> HttpResponse:
     """The list, filtered by the query string. htmx takes the parts it needs out of the same page."""
-    filters = {name: request.GET.get(name, "") for name in ("collection", "state", "q")}
-    visible = selectors.documents_for(request.principal)
-    rows = selectors.filter_documents(
-        visible, collection=filters["collection"], state=filters["state"], text=filters["q"]
-    )
+    query = ListQuery.parse(request.GET, request.principal)
+    listing = list_documents(request.principal, query)
     context = {
-        "page": Paginator(rows, ROWS).get_page(request.GET.get("page")),
-        "visible_count": visible.count(),
-        "collections": selectors.collections_for(request.principal),
-        "targets": selectors.collections_for(request.principal, at_least=Permission.CONTRIBUTE),
-        "tray": tray_for(request.principal),
+        "listing": listing,
+        "page": listing.page,
+        "query": query,
+        "choices": _choices(listing),
+        "applied": _applied(listing),
+        "views": VIEWS,
+        "tray": tray_for(request.principal, listing.contributable),
+        "contributable": listing.contributable,
+        "manageable": listing.manageable,
     }
-    shown = {"filters": filters, "filtered": any(filters.values()), "states": STATES}
-    upload = {
-        "chosen_target": filters["collection"],
-        "max_upload_mb": store.get(LARGEST_FILE),
-    }
-    return render(request, "ingestion/documents.html", {**context, **shown, **upload, **_rights(request)})
+    return render(
+        request,
+        "ingestion/documents.html",
+        {**context, **upload_context(listing.targets, listing.manageable, query.filters.collection)},
+    )
+
+
+def _choices(listing: Listing) -> list[dict[str, Any]]:
+    """The filters that are chosen from lists: name in the address, label, options, and the value of now."""
+    wanted, facets = listing.query.filters, listing.facets
+    offered = (
+        ("collection", _("Collection"), [(str(row.uid), row.name) for row in listing.collections]),
+        ("state", _("State"), STATES),
+        ("type", _("Type"), [(name, name) for name in facets.doc_types]),
+        ("language", _("Language"), [(code, language_name(code) or code) for code in facets.languages]),
+        ("owner", _("Owner"), [(str(key), name) for key, name in facets.owners]),
+    )
+    now = {"type": wanted.doc_type}
+    return [
+        {
+            "name": name,
+            "label": label,
+            "options": options,
+            "value": now.get(name) if name in now else getattr(wanted, name),
+        }
+        for name, label, options in offered
+    ]
+
+
+def _applied(listing: Listing) -> list[dict[str, str]]:
+    """The filters in force but for the view, each with the address without it."""
+    applied = [
+        {
+            "label": str(dict(choice["options"]).get(choice["value"], choice["value"])),
+            "url": f"?{without_filter(listing.query, choice['name']).address}",
+        }
+        for choice in _choices(listing)
+        if choice["value"]
+    ]
+    if text := listing.query.filters.text:
+        applied.append({"label": f"“{text}”", "url": f"?{without_filter(listing.query, 'q').address}"})
+    return applied
 
 
 @policy(Access.SIGNED_IN)
@@ -72,7 +102,12 @@ def documents(request: PageRequest) -> HttpResponse:
 def processing_tray(request: PageRequest) -> HttpResponse:
     """The tray alone, polled. Tells the list to reload when something changed since `seen`."""
     tray = tray_for(request.principal)
-    response = render(request, "ingestion/_tray.html", {"tray": tray})
+    line = request.GET.get("as") == "line"
+    response = render(
+        request,
+        "ingestion/_tray_line.html" if line else "ingestion/_tray.html",
+        {"tray": tray, "polled": True},
+    )
     if request.GET.get("seen") != tray.fingerprint:
         response["HX-Trigger"] = "documents-changed"
     return response
@@ -80,144 +115,28 @@ def processing_tray(request: PageRequest) -> HttpResponse:
 
 @policy(Access.SIGNED_IN)
 @require_POST
-def document_upload(request: PageRequest) -> HttpResponse:
-    collection = selectors.get_collection(request.principal, request.POST.get("collection", ""))
-    received = receive(request.principal, collection, request.FILES.getlist("files"))
-    for problem in received.problems:
-        messages.error(request, problem)
-    if received.accepted:
-        text = ngettext("%(n)d file received.", "%(n)d files received.", received.accepted)
-        messages.success(request, text % {"n": received.accepted})
-    if received.unchanged:
-        text = ngettext(
-            "%(n)d file is the same as before and was left as it is.",
-            "%(n)d files are the same as before and were left as they are.",
-            received.unchanged,
+def view_save(request: PageRequest) -> HttpResponse:
+    """Keep the filters and the order under a name; a name that exists is given the new ones."""
+    query = ListQuery.parse(QueryDict(request.POST.get("query", "")[:4000]), request.principal)
+    name = " ".join(request.POST.get("name", "").replace("\x00", "").split())[:60]
+    here = f"{reverse('documents')}?{query.address}"
+    if not name:
+        messages.error(request, _("Give the view a name."))
+    elif len(query.address) > 1000:
+        messages.error(request, _("These filters are too long to be kept."))
+    elif SavedView.objects.filter(user_id=request.principal.user_id).exclude(name=name).count() >= MOST_VIEWS:
+        messages.error(request, _("You have %(n)d views already. Remove one first.") % {"n": MOST_VIEWS})
+    else:
+        SavedView.objects.update_or_create(
+            user_id=request.principal.user_id, name=name, defaults={"query": query.address}
         )
-        messages.info(request, text % {"n": received.unchanged})
-    return redirect(f"{reverse('documents')}?collection={collection.uid}")
+        messages.success(request, _("The view “%(name)s” is saved.") % {"name": name})
+    return redirect(here)
 
 
-@policy(Access.OBJECT)
-@require_safe
-def document(request: PageRequest, uid: str) -> HttpResponse:
-    found = selectors.get_document(request.principal, uid)
-    rights = _rights(request)
-    may_manage = found.scope_id in rights["manageable"]
-    context = {
-        "document": found,
-        "page": Paginator(selectors.chunks_of(found), CHUNKS).get_page(request.GET.get("page")),
-        "versions": selectors.versions_of(found),
-        "grants": sharing_rows(request.principal, grants_of(found.scope)) if may_manage else (),
-        "follows_collection": found.scope_id == found.collection.scope_id,
-        "may_edit": found.scope_id in rights["contributable"],
-        "may_manage": may_manage,
-        "was_polling": bool(request.htmx),
-    }
-    return render(request, "ingestion/document.html", {**context, **rights})
-
-
-@policy(Access.OBJECT)
-@get_or_post
-def document_edit(request: PageRequest, uid: str) -> HttpResponse:
-    found = selectors.get_document(request.principal, uid)
-    require(request.principal, Permission.CONTRIBUTE, found.scope_id)
-    form = DocumentForm(request.POST) if request.method == "POST" else DocumentForm.showing(found)
-    if form.is_valid():
-        try:
-            services.update_document(actor=request.principal, document=found, attributes=form.attributes())
-            messages.success(request, _("Saved."))
-            return redirect("document", uid)
-        except InvalidInput as error:
-            show_refusal(form, error)
-    context = {"title": _("Edit document"), "action": _("Save document"), "crumb": found.title}
-    return render(
-        request,
-        "ingestion/form.html",
-        {**context, "form": form, "back_url": reverse("document", args=[uid])},
-    )
-
-
-@policy(Access.OBJECT)
-@get_or_post
-def document_move(request: PageRequest, uid: str) -> HttpResponse:
-    found = selectors.get_document(request.principal, uid)
-    require(request.principal, Permission.MANAGE, found.scope_id)
-    targets = selectors.collections_for(request.principal, at_least=Permission.CONTRIBUTE)
-    form = MoveForm(request.POST or None, collections=list(targets.exclude(pk=found.collection_id)))
-    if form.is_valid():
-        target = selectors.get_collection(request.principal, form.cleaned_data["collection"])
-        try:
-            services.move_document(actor=request.principal, document=found, collection=target)
-            messages.success(request, _("Moved. Who may see it changes with the next search."))
-            return redirect("document", uid)
-        except Conflict as error:
-            show_refusal(form, error)
-    context = {
-        "title": _("Move document"),
-        "action": _("Move document"),
-        "crumb": found.title,
-        "sub": _("It takes on the sharing of its new collection, unless it has a list of its own."),
-    }
-    return render(
-        request,
-        "ingestion/form.html",
-        {**context, "form": form, "back_url": reverse("document", args=[uid])},
-    )
-
-
-@policy(Access.OBJECT)
-@get_or_post
-def document_delete(request: PageRequest, uid: str) -> HttpResponse:
-    found = selectors.get_document(request.principal, uid)
-    require(request.principal, Permission.MANAGE, found.scope_id)
-    form = DeleteForm(request.POST or None, name=found.title)
-    if form.is_valid():
-        services.delete_document(actor=request.principal, document=found)
-        messages.success(request, _("“%(name)s” is deleted.") % {"name": found.title})
-        return redirect("documents")
-    context = {
-        "title": _("Delete “%(name)s”?") % {"name": found.title},
-        "text": _(
-            "The document, all its versions and its passages are removed from search and answers at once. "
-            "Answers that cited it are withdrawn. This cannot be undone."
-        ),
-        "action": _("Delete document"),
-        "crumb": _("Documents"),
-        "back_url": reverse("document", args=[uid]),
-    }
-    return render(request, "confirm.html", {**context, "form": form})
-
-
-@policy(Access.OBJECT)
+@policy(Access.SIGNED_IN)
 @require_POST
-def document_reparse(request: PageRequest, uid: str) -> HttpResponse:
-    found = selectors.get_document(request.principal, uid)
-    services.reparse_document(actor=request.principal, document=found)
-    messages.success(request, _("The file is being read again. What is searchable stays so meanwhile."))
-    return redirect("document", uid)
-
-
-@policy(Access.OBJECT)
-@require_POST
-def document_archive(request: PageRequest, uid: str) -> HttpResponse:
-    found = selectors.get_document(request.principal, uid)
-    services.archive_document(actor=request.principal, document=found)
-    messages.success(request, _("Archived. It is no longer searchable; “Read again” brings it back."))
-    return redirect("document", uid)
-
-
-@policy(Access.OBJECT)
-@require_POST
-def job_cancel(request: PageRequest, uid: str) -> HttpResponse:
-    job = services.cancel_job(actor=request.principal, job=selectors.get_job(request.principal, uid))
-    messages.success(request, _("Cancelled: %(name)s") % {"name": job.version.file_name})
-    return redirect("documents")
-
-
-@policy(Access.OBJECT)
-@require_POST
-def job_retry(request: PageRequest, uid: str) -> HttpResponse:
-    job = services.retry_job(actor=request.principal, job=selectors.get_job(request.principal, uid))
-    messages.success(request, _("Trying again: %(name)s") % {"name": job.version.file_name})
+def view_delete(request: PageRequest, number: int) -> HttpResponse:
+    """Forget one of the reader's own views; anything else is left as it is."""
+    SavedView.objects.filter(user_id=request.principal.user_id, pk=min(number, 2**31)).delete()
     return redirect("documents")

@@ -72,6 +72,9 @@ MANAGE = (
                     "document_move",
                     "document_delete",
                     "document_sharing",
+                    "document_owner",
+                    "document_trash",
+                    "change_purge",
                 ),
             ),
             RailItem(
@@ -121,6 +124,11 @@ MANAGE = (
 )
 
 
+def is_managing(route: str) -> bool:
+    """Whether the route belongs to the Manage area."""
+    return any(route in item.routes for group in MANAGE for item in group.items)
+
+
 def _link(item: RailItem, current: str) -> dict[str, Any] | None:
     try:
         url = reverse(item.routes[0])
@@ -141,7 +149,7 @@ def rail(context: Context) -> dict[str, Any]:
     current = getattr(match, "url_name", "") or ""
     principal = context.get("principal")
     administrator = bool(principal and principal.is_administrator)
-    managing = any(current in item.routes for group in MANAGE for item in group.items)
+    managing = is_managing(current)
     groups = [
         {"label": group.label, "links": _links(group.items, current, administrator=administrator)}
         for group in MANAGE

@@ -32,22 +32,6 @@ document.addEventListener('keydown', event => {
   if (event.key === 'Escape') document.querySelectorAll('details.menu[open]').forEach(menu => { menu.open = false; menu.querySelector('summary').focus(); });
 });
 
-// drop zone: dropped files go into its file input, and the form says how many were chosen
-const zone = document.querySelector('.drop');
-if (zone) {
-  const input = zone.querySelector('input[type=file]'), chosen = zone.querySelector('[data-chosen]'), send = zone.querySelector('[data-send]');
-  const tell = () => {
-    const names = [...input.files].map(file => file.name);
-    chosen.textContent = names.length > 3 ? `${names.slice(0, 3).join(', ')} … (${names.length})` : names.join(', ');
-    send.hidden = !names.length;
-  };
-  for (const type of ['dragenter', 'dragover']) zone.addEventListener(type, event => { event.preventDefault(); zone.classList.add('over'); });
-  for (const type of ['dragleave', 'drop']) zone.addEventListener(type, event => { event.preventDefault(); zone.classList.remove('over'); });
-  zone.addEventListener('drop', event => { if (event.dataTransfer.files.length) { input.files = event.dataTransfer.files; tell(); } });
-  input.addEventListener('change', tell);
-  tell();
-}
-
 // a select that applies at once; without this file the form's button does it
 document.querySelectorAll('[data-autosubmit]').forEach(field => field.addEventListener('change', () => field.form.requestSubmit()));
 document.querySelectorAll('details[data-open-from]').forEach(part => { part.open = matchMedia(`(min-width:${part.dataset.openFrom}px)`).matches; });

@@ -1,0 +1,417 @@
+"""Changes of many documents at once: a few set-based statements, each document judged by the actor's rights on it.
+
+Every function takes documents that were read as the actor, locks those it may change, and counts the rest. What can be
+taken back is kept as a `BulkChange`. The indexes follow in the background; readers are right at once, because texts are
+only given out for documents that are in search and open to them.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import AccessScope
+from accounts.permissions.visibility import require, visible_scopes
+from accounts.values import Permission, Principal
+from ingestion import ledger, services
+from ingestion.models import (
+    UNFINISHED,
+    BulkChange,
+    Collection,
+    Document,
+    DocumentVersion,
+    IngestJob,
+    ProcessingEvent,
+    ScopeMove,
+    VersionState,
+)
+from ingestion.selectors import parse_uid
+from kb_platform.audit import record_each
+from kb_platform.errors import Conflict, InvalidInput, NotFound
+from kb_platform.jobs import enqueue
+
+MOST = 20_000
+KEPT = timedelta(days=30)  # how long deleted documents can be brought back
+RUNG_AT_ONCE = 50  # the ledger rings for the rest by itself
+PURGED_AT_ONCE = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkOutcome:
+    """`refused`: documents that the actor may see but not change; `skipped`: those for which there was nothing to do."""
+
+    changed: int = 0
+    refused: int = 0
+    skipped: int = 0
+    change: BulkChange | None = None
+
+
+@transaction.atomic
+def move_documents(*, actor: Principal, documents: QuerySet[Document], collection: Collection) -> BulkOutcome:
+    """Put documents into a collection. Those it holds already, or holds from the same source, stay where they are."""
+    require(actor, Permission.CONTRIBUTE, collection.scope_id)
+    rows, refused = _locked(actor, documents, Permission.MANAGE)
+    moving = [row for row in rows if row.collection_id != collection.pk]
+    before = {row.pk: row.collection_id for row in moving}
+    clean, colliding = _apart(moving, collection)
+    _move_clean(actor, clean, collection)
+    moved = [*clean, *(row for row in colliding if _moved_alone(actor, row, collection))]
+    change = _remember(actor, BulkChange.Action.MOVE, {row.pk: before[row.pk] for row in moved})
+    return BulkOutcome(changed=len(moved), refused=refused, skipped=len(rows) - len(moved), change=change)
+
+
+def _apart(rows: Sequence[Document], collection: Collection) -> tuple[list[Document], list[Document]]:
+    """The rows whose source is new to the collection, and those that need a look of their own."""
+    digests = [row.source_digest for row in rows]
+    seen = set(collection.documents.filter(source_digest__in=digests).values_list("source_digest", flat=True))
+    clean: list[Document] = []
+    colliding: list[Document] = []
+    for row in rows:
+        (colliding if row.source_digest in seen else clean).append(row)
+        seen.add(row.source_digest)
+    return clean, colliding
+
+
+def _move_clean(actor: Principal, rows: Sequence[Document], collection: Collection) -> None:
+    former = {
+        pk: (name, scope)
+        for pk, name, scope in Collection.objects.filter(
+            pk__in={row.collection_id for row in rows}
+        ).values_list("pk", "name", "scope_id")
+    }
+    following = [row for row in rows if row.scope_id == former[row.collection_id][1]]
+    changed = Document.objects.filter(pk__in=_keys(rows))
+    changed.update(collection=collection, updated_at=timezone.now())
+    Document.objects.filter(pk__in=_keys(following)).update(scope_id=collection.scope_id)
+    _let_indexes_follow(following)
+    record_each(
+        actor,
+        "document.moved",
+        ((row, {"before": former[row.collection_id][0]}) for row in rows),
+        after=collection.name,
+    )
+
+
+def _moved_alone(actor: Principal, document: Document, collection: Collection) -> bool:
+    try:
+        with transaction.atomic():
+            services.move_document(actor=actor, document=document, collection=collection)
+    except Conflict:
+        return False
+    return True
+
+
+@transaction.atomic
+def archive_documents(*, actor: Principal, documents: QuerySet[Document]) -> BulkOutcome:
+    """Take documents out of search; they keep everything."""
+    rows, refused = _locked(actor, documents, Permission.MANAGE)
+    archived = [row for row in rows if row.archived_at is None]
+    now = timezone.now()
+    Document.objects.filter(pk__in=_keys(archived)).update(archived_at=now, updated_at=now)
+    _let_indexes_follow(archived)
+    record_each(actor, "document.archived", ((row, {}) for row in archived))
+    change = _remember(actor, BulkChange.Action.ARCHIVE, dict.fromkeys(_keys(archived), 0))
+    return BulkOutcome(
+        changed=len(archived), refused=refused, skipped=len(rows) - len(archived), change=change
+    )
+
+
+@transaction.atomic
+def restore_documents(*, actor: Principal, documents: QuerySet[Document]) -> BulkOutcome:
+    """Bring archived documents back into search: what was read is embedded again, mostly from the cache."""
+    rows, refused = _locked(actor, documents, Permission.MANAGE)
+    restored = [row for row in rows if row.archived_at is not None]
+    _bring_back(restored)
+    record_each(actor, "document.restored", ((row, {}) for row in restored))
+    change = _remember(actor, BulkChange.Action.RESTORE, dict.fromkeys(_keys(restored), 0))
+    return BulkOutcome(
+        changed=len(restored), refused=refused, skipped=len(rows) - len(restored), change=change
+    )
+
+
+def _bring_back(rows: Sequence[Document]) -> None:
+    """Out of the archive, and into the index again by a new run of the embedding stage."""
+    Document.objects.filter(pk__in=_keys(rows)).update(archived_at=None, updated_at=timezone.now())
+    versions = [row.active_version_id for row in rows if row.active_version_id]
+    waiting = IngestJob.objects.filter(version_id__in=versions, ended_at__isnull=False)
+    waiting = waiting.filter(version__chunks__isnull=False)
+    again = list(waiting.order_by("pk").distinct().values_list("version_id", flat=True))
+    IngestJob.objects.filter(version_id__in=again).update(
+        state=IngestJob.State.QUEUED,
+        stage=IngestJob.Stage.EMBED,
+        failures=0,
+        fence=F("fence") + 1,
+        lease_until=None,
+        deadline=None,
+        cancel_requested=False,
+        ended_at=None,
+        progress_done=0,
+        progress_total=0,
+        rung_at=timezone.now(),
+    )
+    DocumentVersion.objects.filter(pk__in=again).update(
+        state=VersionState.EMBEDDING, reason_code="", reason_params={}
+    )
+    if again:
+        ledger.ring(IngestJob.Stage.EMBED, again[0])
+
+
+@transaction.atomic
+def reread_documents(*, actor: Principal, documents: QuerySet[Document]) -> BulkOutcome:
+    """Read the newest file of each again, as a new version. Archived documents and those being read are skipped."""
+    rows, refused = _locked(actor, documents, Permission.CONTRIBUTE)
+    latest = {
+        version.document_id: version
+        for version in DocumentVersion.objects.filter(pk__in=[row.latest_version_id for row in rows]).exclude(
+            state__in=UNFINISHED
+        )
+    }
+    wanted = [row for row in rows if row.pk in latest and row.archived_at is None]
+    versions = DocumentVersion.objects.bulk_create(
+        [_successor(latest[row.pk], actor) for row in wanted], batch_size=1000
+    )
+    now = timezone.now()
+    IngestJob.objects.bulk_create(
+        [
+            IngestJob(version=version, rung_at=now if place < RUNG_AT_ONCE else None)
+            for place, version in enumerate(versions)
+        ],
+        batch_size=1000,
+    )
+    ProcessingEvent.objects.bulk_create(
+        [
+            ProcessingEvent(version=version, kind=ProcessingEvent.Kind.RECEIVED, reason_code="reread")
+            for version in versions
+        ],
+        batch_size=1000,
+    )
+    newest = DocumentVersion.objects.filter(document=OuterRef("pk")).order_by("-number").values("pk")[:1]
+    Document.objects.filter(pk__in=_keys(wanted)).update(latest_version=Subquery(newest), updated_at=now)
+    for version in versions[:RUNG_AT_ONCE]:
+        ledger.ring(IngestJob.Stage.PARSE, version.pk)
+    numbers = {version.document_id: version.number for version in versions}
+    record_each(actor, "document.reparsed", ((row, {"version": numbers[row.pk]}) for row in wanted))
+    return BulkOutcome(changed=len(wanted), refused=refused, skipped=len(rows) - len(wanted))
+
+
+def _successor(version: DocumentVersion, actor: Principal) -> DocumentVersion:
+    return DocumentVersion(
+        document_id=version.document_id,
+        number=version.number + 1,
+        blob=version.blob,
+        size_bytes=version.size_bytes,
+        file_name=version.file_name,
+        created_by_id=actor.user_id,
+    )
+
+
+@transaction.atomic
+def delete_documents(*, actor: Principal, documents: QuerySet[Document]) -> BulkOutcome:
+    """Put documents into the trash: out of everybody's sight at once, removed for good after `KEPT`."""
+    rows, refused = _locked(actor, documents, Permission.MANAGE)
+    if not rows:
+        return BulkOutcome(refused=refused)
+    grave = AccessScope.objects.create()  # granted to nobody
+    now = timezone.now()
+    _cancel_work(rows)
+    record_each(actor, "document.deleted", ((row, {"trash": True}) for row in rows))
+    chosen = Document.objects.filter(pk__in=_keys(rows))
+    chosen.filter(archived_at=None).update(archived_at=now)
+    chosen.update(scope=grave, updated_at=now)
+    _let_indexes_follow(rows)
+    before = {row.pk: [row.scope_id, row.archived_at is not None] for row in rows}
+    change = _remember(actor, BulkChange.Action.DELETE, before, scope=grave, purge_after=now + KEPT)
+    return BulkOutcome(changed=len(rows), refused=refused, change=change)
+
+
+def _cancel_work(rows: Sequence[Document]) -> None:
+    versions = DocumentVersion.objects.filter(document__in=_keys(rows), state__in=UNFINISHED)
+    IngestJob.objects.filter(version__in=versions, ended_at=None).update(
+        fence=F("fence") + 1,
+        cancel_requested=True,
+        state=IngestJob.State.CANCELLED,
+        ended_at=timezone.now(),
+        lease_until=None,
+        deadline=None,
+    )
+    versions.update(state=VersionState.CANCELLED, reason_code="cancelled")
+
+
+# --- taking back ------------------------------------------------------------------------------------------
+
+
+@transaction.atomic
+def undo(*, actor: Principal, change: BulkChange) -> BulkOutcome:
+    """Make a change of the actor's own not have been, as far as its rights of now reach. Works once."""
+    change = BulkChange.objects.select_for_update(of=("self",)).get(pk=change.pk)
+    if change.undone_at or (change.purge_after and change.purge_after <= timezone.now()):
+        raise Conflict(_("This has been undone already, or it is too late for it."), code="ended")
+    outcome = UNDO[BulkChange.Action(change.action)](actor, change)
+    if not outcome.changed:
+        raise Conflict(_("Nothing could be brought back. Your rights may have changed."), code="nothing")
+    change.undone_at = timezone.now()
+    change.save(update_fields=["undone_at"])
+    return outcome
+
+
+def _affected(change: BulkChange) -> QuerySet[Document]:
+    return Document.objects.filter(pk__in=[int(pk) for pk in change.before])
+
+
+def _undo_move(actor: Principal, change: BulkChange) -> BulkOutcome:
+    back: dict[int, list[int]] = defaultdict(list)
+    for pk, collection_id in change.before.items():
+        back[collection_id].append(int(pk))
+    open_to_actor = visible_scopes(actor, at_least=Permission.CONTRIBUTE)
+    homes = Collection.objects.filter(pk__in=back, scope_id__in=open_to_actor)
+    done = [
+        move_documents(actor=actor, documents=Document.objects.filter(pk__in=back[home.pk]), collection=home)
+        for home in homes
+    ]
+    changed = sum(part.changed for part in done)
+    return BulkOutcome(changed=changed, refused=len(change.before) - changed)
+
+
+def _undo_archive(actor: Principal, change: BulkChange) -> BulkOutcome:
+    return restore_documents(actor=actor, documents=_affected(change))
+
+
+def _undo_restore(actor: Principal, change: BulkChange) -> BulkOutcome:
+    return archive_documents(actor=actor, documents=_affected(change))
+
+
+def _undo_delete(actor: Principal, change: BulkChange) -> BulkOutcome:
+    manageable = set(visible_scopes(actor, at_least=Permission.MANAGE))
+    trashed = Document.objects.filter(scope_id=change.scope_id).select_for_update(of=("self",)).order_by("pk")
+    by_scope: dict[int, list[Document]] = defaultdict(list)
+    for row in trashed:
+        by_scope[change.before[str(row.pk)][0]].append(row)
+    back = {scope: rows for scope, rows in by_scope.items() if scope in manageable}
+    for scope, rows in back.items():
+        Document.objects.filter(pk__in=_keys(rows)).update(scope_id=scope, updated_at=timezone.now())
+    restored = [row for rows in back.values() for row in rows]
+    _bring_back([row for row in restored if not change.before[str(row.pk)][1]])
+    record_each(actor, "document.undeleted", ((row, {}) for row in restored))
+    return BulkOutcome(changed=len(restored), refused=sum(map(len, by_scope.values())) - len(restored))
+
+
+def _undo_nothing(actor: Principal, change: BulkChange) -> BulkOutcome:
+    return BulkOutcome()
+
+
+UNDO = {
+    BulkChange.Action.MOVE: _undo_move,
+    BulkChange.Action.ARCHIVE: _undo_archive,
+    BulkChange.Action.RESTORE: _undo_restore,
+    BulkChange.Action.DELETE: _undo_delete,
+    BulkChange.Action.REREAD: _undo_nothing,
+}
+
+
+def get_change(principal: Principal, uid: str) -> BulkChange:
+    """A change that the principal made itself. Raises NotFound."""
+    found = BulkChange.objects.filter(uid=parse_uid(uid), actor_id=principal.user_id).first()
+    if found is None:
+        raise NotFound()
+    return found
+
+
+def trash_of(principal: Principal) -> QuerySet[BulkChange]:
+    """The principal's own deletions that can still be taken back, newest first."""
+    return BulkChange.objects.filter(
+        actor_id=principal.user_id,
+        action=BulkChange.Action.DELETE,
+        undone_at=None,
+        purge_after__gt=timezone.now(),
+    )
+
+
+@transaction.atomic
+def purge_now(*, actor: Principal, change: BulkChange) -> None:
+    """Give up the time that a deletion could still be taken back in."""
+    BulkChange.objects.filter(pk=change.pk, action=BulkChange.Action.DELETE, undone_at=None).update(
+        purge_after=timezone.now()
+    )
+    record_each(actor, "document.purged", ((row, {}) for row in _trashed(change)))
+    enqueue("ingestion.tasks.purge_deleted")
+
+
+def purge_due(*, seconds: float) -> bool:
+    """Remove documents whose time in the trash is over, until time is up; whether any are left."""
+    end = time.monotonic() + seconds
+    due = BulkChange.objects.filter(scope__isnull=False, purge_after__lte=timezone.now(), undone_at=None)
+    for change in due:
+        while batch := list(_trashed(change)[:PURGED_AT_ONCE]):
+            services.remove_documents(batch)
+            if time.monotonic() > end:
+                return True
+        _forget(change)
+    return False
+
+
+def trashed_titles(change: BulkChange, most: int = 5) -> list[str]:
+    return list(_trashed(change).values_list("title", flat=True)[:most])
+
+
+def _trashed(change: BulkChange) -> QuerySet[Document]:
+    return Document.objects.filter(scope_id=change.scope_id, scope__bulk_change=change).order_by("pk")
+
+
+@transaction.atomic
+def _forget(change: BulkChange) -> None:
+    """The change's scope, and the lists of their own that its documents had, are needed no more."""
+    own = {scope for scope, _archived in change.before.values()}
+    grave = change.scope
+    change.scope, change.before = None, {}
+    change.save(update_fields=["scope", "before"])
+    unused = AccessScope.objects.filter(pk__in=own, collection=None, documents=None, bulk_change=None)
+    unused.delete()
+    if grave:
+        grave.delete()
+
+
+# --- shared -----------------------------------------------------------------------------------------------
+
+
+def _locked(actor: Principal, documents: QuerySet[Document], level: Permission) -> tuple[list[Document], int]:
+    """The documents that the actor may change, locked in a fixed order, and how many it may only see."""
+    seen = list(documents.order_by("pk").values_list("pk", flat=True)[: MOST + 1])
+    if len(seen) > MOST:
+        raise InvalidInput(
+            _("At most %(most)s documents at once. Narrow the list by a filter.") % {"most": f"{MOST:,}"}
+        )
+    scopes = visible_scopes(actor, at_least=level)
+    rows = list(
+        Document.objects.filter(pk__in=seen, scope_id__in=scopes)
+        .select_for_update(of=("self",))
+        .order_by("pk")
+        .defer("metadata", "tags", "source_uri")
+    )
+    return rows, len(seen) - len(rows)
+
+
+def _keys(rows: Iterable[Document]) -> list[int]:
+    return [row.pk for row in rows]
+
+
+def _let_indexes_follow(rows: Sequence[Document]) -> None:
+    if rows:
+        ScopeMove.objects.bulk_create(
+            [ScopeMove(document=row) for row in rows], ignore_conflicts=True, batch_size=1000
+        )
+        enqueue("ingestion.tasks.follow_scopes")
+
+
+def _remember(
+    actor: Principal, action: BulkChange.Action, before: Mapping[int, object], **columns: object
+) -> BulkChange | None:
+    if not before:
+        return None
+    kept = {str(pk): value for pk, value in before.items()}
+    return BulkChange.objects.create(actor_id=actor.user_id, action=action, before=kept, **columns)

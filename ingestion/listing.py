@@ -1,0 +1,226 @@
+"""The page that lists documents: which rows, in which order, who can see them, and what the filters offer.
+
+Read as somebody, in a number of queries that does not grow with the documents: the reader's scopes are read once.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.paginator import Page, Paginator
+from django.db.models import Count, F, Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from accounts.models import GroupScopeGrant, UserScopeGrant
+from accounts.permissions.visibility import scope_levels
+from accounts.selectors import group_name
+from accounts.values import Permission, Principal
+from ingestion.models import Collection, Document, SavedView
+from ingestion.selectors import DocumentFilters, documents_in, filter_documents
+
+ROWS = 25
+NAMES_SHOWN = 2
+FIELDS = {
+    "collection": "collection",
+    "state": "state",
+    "type": "doc_type",
+    "language": "language",
+    "owner": "owner",
+    "q": "text",
+    "view": "view",
+}
+ORDERS = {
+    "title": "title",
+    "state": "state",
+    "passages": "active_version__chunk_count",
+    "changed": "updated_at",
+}
+DEFAULT_ORDER = "-changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListQuery:
+    """What the address of the list says: filters and an order. `number` is the page, from 1."""
+
+    filters: DocumentFilters
+    order: str = DEFAULT_ORDER
+    number: int = 1
+
+    @classmethod
+    def parse(cls, query: Mapping[str, str], principal: Principal) -> "ListQuery":
+        """From a query string; an order that is none counts as not given."""
+        named: dict[str, Any] = {attribute: query.get(name, "")[:300] for name, attribute in FIELDS.items()}
+        order = query.get("sort", "")
+        page = query.get("page", "")
+        return cls(
+            filters=DocumentFilters(**named, user_id=principal.user_id),
+            order=order if order.removeprefix("-") in ORDERS else DEFAULT_ORDER,
+            number=int(page) if page.isascii() and page.isdecimal() and 0 < len(page) < 7 else 1,
+        )
+
+    @property
+    def is_filtered(self) -> bool:
+        return any(getattr(self.filters, attribute) for attribute in FIELDS.values())
+
+    @property
+    def address(self) -> str:
+        """The filters and the order as a query string, without the page: what is saved, or sent with a bulk form."""
+        parts = {name: getattr(self.filters, attribute) for name, attribute in FIELDS.items()}
+        parts["sort"] = "" if self.order == DEFAULT_ORDER else self.order
+        return urlencode({name: value for name, value in parts.items() if value})
+
+    def matching(self, documents: QuerySet[Document]) -> QuerySet[Document]:
+        return filter_documents(documents, self.filters)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audience:
+    """Who can see a document, in short words: as its collection, or a list of its own; names only for its managers."""
+
+    words: str
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facets:
+    """What the filters can be set to: values that occur among the visible documents."""
+
+    doc_types: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    owners: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """The list as one principal sees it; every part is read when it is asked for, and once."""
+
+    principal: Principal
+    query: ListQuery
+    levels: Mapping[int, Permission] = field(default_factory=dict)
+
+    def at_least(self, level: Permission) -> set[int]:
+        return {scope for scope, held in self.levels.items() if held in level.and_above}
+
+    @cached_property
+    def contributable(self) -> set[int]:
+        return self.at_least(Permission.CONTRIBUTE)
+
+    @cached_property
+    def manageable(self) -> set[int]:
+        return self.at_least(Permission.MANAGE)
+
+    @cached_property
+    def visible(self) -> QuerySet[Document]:
+        return documents_in(self.levels)
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        plain = Document.objects.filter(scope_id__in=list(self.levels)).order_by()
+        if not self.query.is_filtered:
+            total = plain.count()
+            return {"visible": total, "matching": total}
+        matching = self.query.matching(plain).values("pk")
+        return plain.aggregate(visible=Count("pk"), matching=Count("pk", filter=Q(pk__in=matching)))
+
+    @property
+    def visible_count(self) -> int:
+        return self._counts["visible"]
+
+    @property
+    def total(self) -> int:
+        return self._counts["matching"]
+
+    @cached_property
+    def rows(self) -> list[Document]:
+        """The documents of the page, each with `state`."""
+        return list(self.page)
+
+    @cached_property
+    def page(self) -> Page[Document]:
+        order, backwards = self.query.order.removeprefix("-"), self.query.order.startswith("-")
+        column = F(ORDERS[order])
+        first = column.desc(nulls_last=True) if backwards else column.asc(nulls_last=True)
+        ordered = self.query.matching(self.visible).order_by(first, "-pk" if backwards else "pk")
+        paginator = Paginator(ordered, ROWS)
+        paginator.count = self.total  # counted on narrow rows, together with what is visible
+        return paginator.get_page(self.query.number)
+
+    @cached_property
+    def collections(self) -> list[Collection]:
+        return list(Collection.objects.filter(scope_id__in=list(self.levels)).order_by("name", "pk"))
+
+    @cached_property
+    def targets(self) -> list[Collection]:
+        """The collections that the reader may contribute to."""
+        return [row for row in self.collections if row.scope_id in self.contributable]
+
+    @cached_property
+    def saved_views(self) -> list[SavedView]:
+        return list(SavedView.objects.filter(user_id=self.principal.user_id))
+
+    @cached_property
+    def facets(self) -> Facets:
+        visible = Document.objects.filter(scope_id__in=list(self.levels)).order_by()
+        found = visible.values("doc_type", "language", "owner_id", "owner__name", "owner__email").distinct()
+        rows = list(found[:2000])
+        owners = {
+            row["owner_id"]: row["owner__name"] or row["owner__email"] for row in rows if row["owner_id"]
+        }
+        return Facets(
+            doc_types=tuple(sorted({row["doc_type"] for row in rows} - {""})),
+            languages=tuple(sorted({row["language"] for row in rows} - {""})),
+            owners=tuple(sorted(owners.items(), key=lambda pair: pair[1].casefold())),
+        )
+
+    @cached_property
+    def audiences(self) -> dict[int, Audience]:
+        """By document id, for the page's rows."""
+        known = {row.scope_id for row in self.rows} & self.manageable
+        names = _holders(known) if known else {}
+        return {row.pk: _audience(row, names.get(row.scope_id)) for row in self.rows}
+
+
+def list_documents(principal: Principal, query: ListQuery) -> Listing:
+    return Listing(principal=principal, query=query, levels=scope_levels(principal))
+
+
+def matching_documents(principal: Principal, query: ListQuery) -> QuerySet[Document]:
+    """All that the filters let through, for changes of everything that matches."""
+    return query.matching(documents_in(scope_levels(principal)))
+
+
+def without_filter(query: ListQuery, name: str) -> ListQuery:
+    cleared: dict[str, Any] = {FIELDS[name]: ""}
+    return replace(query, filters=replace(query.filters, **cleared))
+
+
+def _holders(scopes: Iterable[int]) -> dict[int, list[str]]:
+    """Names of those who hold a grant in force on each scope, groups first."""
+    live = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    names: dict[int, list[str]] = defaultdict(list)
+    groups = GroupScopeGrant.objects.filter(live, content_object__in=scopes)
+    for grant in groups.select_related("group__builtin").order_by("group__name"):
+        names[grant.content_object_id].append(group_name(grant.group))
+    people = UserScopeGrant.objects.filter(live, content_object__in=scopes, user__is_active=True)
+    for held in people.select_related("user").order_by("user__name"):
+        names[held.content_object_id].append(str(held.user))
+    return names
+
+
+def _audience(document: Document, names: list[str] | None) -> Audience:
+    is_own = document.scope_id != document.collection.scope_id
+    if not names:
+        return Audience(words=_("Own list") if is_own else _("As its collection"), is_own=is_own)
+    words = ", ".join(names)
+    if len(names) > NAMES_SHOWN:
+        rest = len(names) - 1
+        words = ngettext("%(first)s and %(n)d more", "%(first)s and %(n)d more", rest) % {
+            "first": names[0],
+            "n": rest,
+        }
+    return Audience(words=words, is_own=is_own)

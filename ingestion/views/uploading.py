@@ -1,0 +1,184 @@
+"""Uploading: the form, a batch with its page, and the files that a script sends into it one by one."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.models import User
+from accounts.permissions.visibility import scope_levels
+from accounts.requests import PageRequest
+from accounts.selectors import group_name, groups
+from accounts.values import GrantRequest, Holder, Permission
+from ingestion import selectors, uploads
+from ingestion.models import Collection, UploadBatch, UploadedFile
+from ingestion.parsing.errors import SUPPORTED_KINDS
+from ingestion.parsing.kinds import unsupported_extensions
+from ingestion.reasons import refusal_text
+from ingestion.values import MAX_NAME
+from kb_platform.errors import InvalidInput, KnowledgeBaseError
+from kb_platform.policies import Access, policy
+from kb_platform.runtime_config import store
+from kb_platform.runtime_config.declarations import LARGEST_FILE
+
+FILES = 50
+BADLY_READ = 10
+
+
+def upload_context(targets: Sequence[Collection], manageable: set[int], chosen: str) -> dict[str, Any]:
+    """What the upload form needs."""
+    return {
+        "targets": targets,
+        "own_list_offered": any(row.scope_id in manageable for row in targets),
+        "chosen_target": chosen,
+        "max_upload_mb": store.get(LARGEST_FILE),
+        "max_upload_bytes": store.get(LARGEST_FILE) * 1_000_000,
+        "max_name": MAX_NAME,
+        "supported": SUPPORTED_KINDS,
+        "unsupported": " ".join(unsupported_extensions()),
+    }
+
+
+@policy(Access.SIGNED_IN)
+@require_http_methods(["GET", "HEAD", "POST"])
+def document_upload(request: PageRequest) -> HttpResponse:
+    """The form by itself; posted with files by a plain form, or without any by the script that sends them after."""
+    if request.method == "POST":
+        return _open(request)
+    levels = scope_levels(request.principal)
+    open_to = [scope for scope, level in levels.items() if level in Permission.CONTRIBUTE.and_above]
+    targets = list(Collection.objects.filter(scope_id__in=open_to).order_by("name"))
+    manageable = {scope for scope, level in levels.items() if level is Permission.MANAGE}
+    context = upload_context(targets, manageable, request.GET.get("collection", ""))
+    return render(request, "ingestion/upload.html", context)
+
+
+def _open(request: PageRequest) -> HttpResponse:
+    scripted = request.headers.get("Accept", "").startswith("application/json")
+    files = request.FILES.getlist("files")
+    collection = selectors.get_collection(request.principal, request.POST.get("collection", ""))
+    try:
+        if not files and not scripted:
+            raise InvalidInput(_("Choose at least one file."))
+        batch = uploads.open_batch(
+            actor=request.principal, collection=collection, grants=_wished_list(request.POST)
+        )
+    except InvalidInput as error:
+        if scripted:
+            return JsonResponse({"problem": _in_words(error)}, status=error.status)
+        messages.error(request, _in_words(error))
+        return redirect(f"{reverse('document_upload')}?collection={collection.uid}")
+    page = reverse("upload_batch", args=[batch.uid])
+    if scripted:
+        return JsonResponse({"page": page, "files": reverse("upload_file", args=[batch.uid])}, status=201)
+    for file in files:
+        uploads.add_file(actor=request.principal, batch=batch, file=file)
+    return redirect(page)
+
+
+def _wished_list(form: QueryDict) -> list[GrantRequest] | None:
+    """The list of their own that the new documents get: its readers by e-mail address or group name."""
+    if form.get("access") != "own":
+        return None
+    typed = form.get("viewers", "").replace("\x00", "").replace("，", ",").replace("、", ",").split(",")
+    names = dict.fromkeys(name.strip() for name in typed if name.strip())
+    if len(names) > 50:
+        raise InvalidInput(_("At most 50 people and groups here. Share with more once the files are in."))
+    known = {group_name(group).casefold(): Holder.group(group.pk) for group in groups()}
+    people = User.objects.filter(email__in=[name.lower() for name in names], is_active=True)
+    known |= {user.email.casefold(): Holder.user(user.pk) for user in people}
+    for name in names:
+        if name.casefold() not in known:
+            raise InvalidInput(
+                _("Nobody is called “%(name)s”. Type an e-mail address or the name of a group.")
+                % {"name": name}
+            )
+    holders = dict.fromkeys(known[name.casefold()] for name in names)
+    return [GrantRequest(holder=holder, permission=Permission.VIEW) for holder in holders]
+
+
+def _in_words(error: KnowledgeBaseError) -> str:
+    return " ".join(str(reason) for reason in error.fields.values()) or str(error)
+
+
+@policy(Access.OBJECT)
+@require_POST
+def upload_file(request: PageRequest, uid: str) -> HttpResponse:
+    """One file into a batch, as a script sends them; says in JSON what became of it."""
+    batch = uploads.get_batch(request.principal, uid)
+    file = request.FILES.get("file")
+    if file is None:
+        return JsonResponse(
+            {"outcome": "refused", "text": _("The file did not arrive. Try again.")}, status=400
+        )
+    path = request.POST.get("path", "").replace("\x00", "")
+    entry = uploads.add_file(actor=request.principal, batch=batch, file=file, path=path)
+    status = 422 if entry.outcome == UploadedFile.Outcome.REFUSED else 201
+    return JsonResponse({"outcome": entry.outcome, "text": outcome_text(entry)}, status=status)
+
+
+def outcome_text(entry: UploadedFile) -> str:
+    """What became of a file at the door, as a sentence."""
+    if entry.outcome == UploadedFile.Outcome.REFUSED:
+        return refusal_text(entry)
+    if entry.outcome == UploadedFile.Outcome.DUPLICATE and entry.same_as:
+        return _("Already here as “%(title)s”; not taken twice.") % {"title": entry.same_as.title}
+    if entry.outcome == UploadedFile.Outcome.UNCHANGED:
+        return _("The same as before; left as it is.")
+    return _("Received; being read.")
+
+
+@policy(Access.OBJECT)
+@require_safe
+def upload_batch(request: PageRequest, uid: str) -> HttpResponse:
+    """What became of the files of a batch; polled while some are unfinished."""
+    batch = uploads.get_batch(request.principal, uid)
+    files = uploads.files_of(request.principal, batch)
+    counts = uploads.count_files(files, batch)
+    problems_only = request.GET.get("show") == "problems"
+    shown = uploads.with_problems(files) if problems_only else files
+    badly = files.filter(version__quality__warnings__0__isnull=False)
+    context = {
+        "batch": batch,
+        "counts": counts,
+        "page": Paginator(uploads.unfinished_first(shown), FILES).get_page(request.GET.get("page")),
+        "problems_only": problems_only,
+        "badly_read": badly[:BADLY_READ],
+        "not_taken": uploads.unfinished_first(uploads.not_taken(files))[:BADLY_READ],
+        "copies": files.filter(same_as__isnull=False, same_as__scope_id__in=scope_levels(request.principal)),
+        "was_polling": bool(request.htmx),
+    }
+    return render(request, "ingestion/batch.html", context)
+
+
+@policy(Access.OBJECT)
+@require_POST
+def upload_retry(request: PageRequest, uid: str) -> HttpResponse:
+    batch = uploads.get_batch(request.principal, uid)
+    count = uploads.retry_failed(actor=request.principal, batch=batch)
+    text = ngettext("Trying %(n)d file again.", "Trying %(n)d files again.", count) % {"n": count}
+    return _back(request, batch, count, text)
+
+
+@policy(Access.OBJECT)
+@require_POST
+def upload_cancel(request: PageRequest, uid: str) -> HttpResponse:
+    batch = uploads.get_batch(request.principal, uid)
+    count = uploads.cancel_unfinished(actor=request.principal, batch=batch)
+    text = ngettext("%(n)d file is cancelled.", "%(n)d files are cancelled.", count) % {"n": count}
+    return _back(request, batch, count, text)
+
+
+def _back(request: PageRequest, batch: UploadBatch, count: int, text: str) -> HttpResponse:
+    if count:
+        messages.success(request, text)
+    else:
+        messages.info(request, _("There was nothing to do any more."))
+    return redirect("upload_batch", batch.uid)
