@@ -1,7 +1,7 @@
 # Everything a person or a CI runs. `make` alone lists the targets.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run test check bench constraints
+.PHONY: help setup setup-dev run test check bench screenshots constraints
 
 PY := .venv/bin/python
 # What the checks read of Django needs a data folder, but no database.
@@ -33,6 +33,9 @@ check: setup-dev ## Lint, types, import contracts, migrations, translations
 
 bench: setup-dev ## Benchmarks; JSON to benchmarks/results/
 	@for script in benchmarks/[a-z]*.py; do $(PY) -m benchmarks.$$(basename $$script .py) || exit 1; done
+
+screenshots: setup-dev ## Pictures of every page, from a real site, to docs/screenshots/
+	@$(CHECK_ENV) $(PY) -m docs.screenshots.take
 
 constraints: setup-dev ## Pin what is installed now in constraints.txt, after a change of the requirements
 	$(PY) -m pip freeze --exclude-editable | sed -E 's/\+cpu$$//' > constraints.txt

@@ -57,6 +57,9 @@ NO_ADMINISTRATOR = (("accounts.setup.has_administrator", lambda: False),)
 PAGES: dict[str, Example] = {
     # kb_platform
     "api_docs": page("/api/docs", foreign=True),  # Swagger UI
+    "settings": page("/system/settings"),
+    "settings_area": page("/system/settings/retention"),
+    "settings_import": page("/system/settings/import"),
     # accounts
     "sign_in": page("/login", who=""),
     "first_start": page("/first-start/{first_start}", who="", breaks=NO_ADMINISTRATOR),
@@ -104,6 +107,7 @@ NO_PAGES = {
     "readyz": "JSON",
     "metrics": "text for Prometheus",
     "schema": "YAML",
+    "settings_export": "a YAML file",
     "processing_tray": "a part of the documents page",
     "holder_search": "buttons of people and groups to share with",
     "message": "one turn of a conversation",
