@@ -3,17 +3,21 @@
 The refusal has the same words whether nothing exists or nothing is open to the reader, and no passage goes with it.
 """
 
+import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 from django.db import transaction
 from django.db.models import Q
 from django.utils import translation
 from django.utils.translation import gettext as _
+from numpy.typing import NDArray
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
 from ingestion.embedding.cache import cached_sentences, text_hash
+from ingestion.embedding.protocol import Embedder
 from ingestion.embedding.registry import get_embedder
 from ingestion.models import Document, Element
 from kb_platform.errors import Conflict, InvalidInput
@@ -28,6 +32,7 @@ from retrieval.models import Citation, Conversation, Feedback, Message
 from retrieval.pipeline import search
 from retrieval.values import EvidenceLevel, Passage, SearchRequest, SearchResult, clean_question
 
+log = logging.getLogger(__name__)
 PASSAGES = 8
 TITLE_CHARACTERS = 80
 MAX_COMMENT = 2_000
@@ -145,18 +150,26 @@ def _extract(text: str, found: SearchResult) -> ExtractedAnswer | None:
     if found.evidence.level is EvidenceLevel.NONE:
         return None
     statements = _statements(found.passages)
-    question = Question(text=text, idf=found.idf, nearness=_nearness(found, statements))
-    return extract_answer(question, found.passages, statements)
+    question, asked = Question(text=text, idf=found.idf), found.query_vector
+    if asked is None:
+        return extract_answer(question, found.passages, statements)
+    embedder = get_embedder()
+    question = replace(question, nearness=_nearness(found, asked, statements, embedder))
+    closely = replace(question, read_closely=lambda texts: (embedder.embed_documents(texts) @ asked).tolist())
+    try:
+        return extract_answer(closely, found.passages, statements)
+    except Exception as error:  # a model may fail in any way; what is known of the sentences still chooses
+        log.warning("the embedder failed", extra={"cause": repr(error)})
+        return extract_answer(question, found.passages, statements)
 
 
-def _nearness(found: SearchResult, statements: Sequence[Statement]) -> list[float] | None:
-    """How near the statements are, or None where the question was not embedded."""
-    if found.query_vector is None:
-        return None
+def _nearness(
+    found: SearchResult, asked: NDArray[np.float32], statements: Sequence[Statement], embedder: Embedder
+) -> list[float]:
     hashes = [text_hash(passage.embedding_text) for passage in found.passages]
-    known = cached_sentences(get_embedder(), hashes)
+    known = cached_sentences(embedder, hashes)
     sentences = {index: known[key] for index, key in enumerate(hashes) if key in known}
-    return nearness_of(statements, found.passages, found.query_vector, sentences)
+    return nearness_of(statements, found.passages, asked, sentences)
 
 
 def _statements(passages: Sequence[Passage]) -> list[Statement]:

@@ -4,7 +4,7 @@ A sentence is chosen by the share of the question's words in it, its nearness by
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -17,18 +17,32 @@ MAX_SENTENCES = 4
 MAX_LIST_ITEMS = 12
 CONTEXT_SHARE = 0.5  # words that only the title and the headings hold count half
 RANK_WEIGHT = 0.3
-MEANING_WEIGHT = 1.0  # of a cosine, beside a share of the words
 NUMBER_BONUS = 0.15
 AS_GOOD = 0.8  # of the best sentence's score: what a further sentence needs
-NEAR_ENOUGH, COVERS_ENOUGH = 0.3, 0.5  # centred cosine of the bundled model; share of the question's idf mass
+WORDS_DECIDE = (
+    0.3  # share of the question's idf mass; below it the question is worded otherwise, or in another language
+)
+READ_CLOSELY = 4  # statements then read by themselves, at 5 to 10 ms each
+NEAR_ENOUGH, COVERS_ENOUGH = (
+    0.25,
+    0.5,
+)  # centred cosine of the bundled model; share of the question's idf mass
 AS_NEAR = 0.7  # of the best sentence's nearness by meaning
+BY_MEANING, AS_NEAR_BY_MEANING = (
+    2,
+    0.85,
+)  # how many sentences where words do not decide, and how near further ones
 LEAST_NEW = 0.1  # share of the question's idf mass that a further sentence must add
 _ASKS_FOR_NUMBER = re.compile(
     r"\bhow (?:many|much|often|long|old|far|big|large|high|tall|fast)\b|\bwhen\b|\bwhat (?:time|year|date|day|age|percentage)\b"
     r"|\bcosts?\b|\bprice\b|多少|几[^乎]|何时|什么时候|多久|多长|多大|多高|哪一?[年天日月]",
     re.IGNORECASE,
 )
-_ASKS_HOW = re.compile(r"\bhow (?:do|does|can|could|should|to)\b|如何|怎么|怎样|步骤|流程", re.IGNORECASE)
+_ASKS_HOW = re.compile(
+    r"\bhow (?:do|does|can|could|should|to)\b|\bwhat (?:can|should|must|do) (?:i|we|you)\b(?: \w+)? do\b|\bwhat to do\b"
+    r"|如何|怎么|怎样|怎办|步骤|流程",
+    re.IGNORECASE,
+)
 # A number by itself: not the digits of a code.
 _NUMBER = re.compile(
     r"(?<![\w./-])\d[\d,.]*(?![\w-])|(?<![A-Za-z0-9_./-])\d[\d,.]* ?[%\u4e00-\u9fff]|[一二三四五六七八九十百千两]+[个天年月日周次元块岁人倍小分]"
@@ -55,13 +69,20 @@ class ExtractedAnswer:
     quotations: tuple[Quotation, ...]
 
 
+ReadClosely = Callable[[Sequence[str]], Sequence[float]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """nearness: of each statement by meaning, a cosine, or None when meaning cannot be compared."""
+    """nearness: of each statement by meaning, a cosine, or None when meaning cannot be compared.
+
+    read_closely: texts -> their cosines, exact but slow.
+    """
 
     text: str
     idf: Mapping[str, float]
     nearness: Sequence[float] | None = None
+    read_closely: ReadClosely | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +113,39 @@ def _rate(question: Question, passages: Sequence[Passage], statements: Sequence[
     around = [_terms(" ".join((passage.title, *passage.heading_path)), question) for passage in passages]
     rated = [_by_words(question, statement, around[statement.passage]) for statement in statements]
     if question.nearness is not None:
-        rated = [
-            replace(by_words, score=by_words.score + MEANING_WEIGHT * near, nearness=near)
-            for by_words, near in zip(rated, question.nearness, strict=True)
-        ]
-    return sorted(rated, key=lambda statement: -statement.score)
+        rated = [_nearer(by_words, near) for by_words, near in zip(rated, question.nearness, strict=True)]
+    best_first = sorted(rated, key=lambda statement: -statement.score)
+    if question.nearness is None or question.read_closely is None or _words_decide(question, rated):
+        return best_first
+    return _read_closely(question.read_closely, passages, best_first)
+
+
+def _words_decide(question: Question, rated: Sequence[_Rated]) -> bool:
+    return any(coverage(statement.terms, question.idf) >= WORDS_DECIDE for statement in rated)
+
+
+def _read_closely(
+    read: ReadClosely, passages: Sequence[Passage], best_first: Sequence[_Rated]
+) -> list[_Rated]:
+    """The first few anew by what they say by themselves: within a passage, its sentences' vectors are much alike."""
+    first, rest = best_first[:READ_CLOSELY], best_first[READ_CLOSELY:]
+    if not first:
+        return []
+    closely = read([_in_context(passages, rated.statement) for rated in first])
+    least = min(closely)
+    anew = [_nearer(rated, near) for rated, near in zip(first, closely, strict=True)]
+    anew += [_nearer(rated, min(rated.nearness, least)) for rated in rest]
+    return sorted(anew, key=lambda rated: -rated.score)
+
+
+def _nearer(rated: _Rated, nearness: float) -> _Rated:
+    return replace(rated, score=rated.score + nearness - rated.nearness, nearness=nearness)
+
+
+def _in_context(passages: Sequence[Passage], statement: Statement) -> str:
+    passage = passages[statement.passage]
+    heading = passage.heading_path[-1] if passage.heading_path else passage.title
+    return f"{heading}\n{statement.text}"
 
 
 def _answers(question: Question, best: _Rated) -> bool:
@@ -121,6 +170,8 @@ def _by_words(question: Question, statement: Statement, around: frozenset[str]) 
 
 def _choose(question: Question, rated: Sequence[_Rated]) -> list[Statement]:
     """The best statement, and those nearly as good that say something of the question which it does not."""
+    if question.nearness is not None and not _words_decide(question, rated):
+        return _choose_by_meaning(rated)
     best = rated[0]
     chosen, covered = [best.statement], set(best.terms)
     for other in rated[1:]:
@@ -138,6 +189,18 @@ def _choose(question: Question, rated: Sequence[_Rated]) -> list[Statement]:
     return chosen
 
 
+def _choose_by_meaning(rated: Sequence[_Rated]) -> list[Statement]:
+    """The best statement, and one about as near: which of the two answers, words cannot tell."""
+    best = rated[0]
+    texts = {best.statement.text: best.statement}
+    for other in rated[1:]:
+        if len(texts) == BY_MEANING or other.score < AS_GOOD * best.score:
+            break
+        if other.nearness >= AS_NEAR_BY_MEANING * best.nearness:
+            texts.setdefault(other.statement.text, other.statement)
+    return list(texts.values())
+
+
 def _with_lists(
     chosen: Sequence[Statement], statements: Sequence[Statement], *, with_steps: bool
 ) -> list[Statement]:
@@ -149,8 +212,9 @@ def _with_lists(
     complete: list[Statement] = []
     for run in _runs(statements):
         lead, items = (run[0], run[1:]) if not run[0].is_item else (None, run)
-        brings_all = (lead is not None and lead.leads_list and id(lead) in wanted) or (
-            with_steps and any(item.is_step and id(item) in wanted for item in items)
+        has_lead = lead is not None and id(lead) in wanted
+        brings_all = (has_lead and lead is not None and lead.leads_list) or (
+            with_steps and any(item.is_step and (has_lead or id(item) in wanted) for item in items)
         )
         taken = [item for item in items if brings_all or id(item) in wanted][:MAX_LIST_ITEMS]
         if lead is not None and (id(lead) in wanted or (brings_all and lead.leads_list)):

@@ -1,21 +1,23 @@
 import re
 
-from retrieval.generation.extractive import Question, extract_answer
+from retrieval.generation.extractive import READ_CLOSELY, Question, extract_answer
 from retrieval.generation.statements import SourceElement, statements_of
 from retrieval.tests.generation.test_statements import passage
 
 IDF = {"hotel": 1.0, "cap": 1.0, "lisbon": 2.0}
 
 
-def ask(question, *sources, near=None):
-    """Sources: lists of (kind, text) elements, one list a passage. near: a statement's text -> its nearness."""
+def ask(question, *sources, near=None, closely=None):
+    """Sources: lists of (kind, text) elements, one list a passage. near, closely: text -> its nearness."""
     passages, statements = [], []
     for index, source in enumerate(sources):
         elements = [SourceElement(order=n, kind=kind, text=text) for n, (kind, text) in enumerate(source)]
         passages.append(passage("\n".join(text for _kind, text in source), heading_path=("Hotels",)))
         statements += statements_of(index, passages[-1], elements)
     nearness = [near(statement.text) for statement in statements] if near else None
-    return extract_answer(Question(text=question, idf=IDF, nearness=nearness), passages, statements)
+    read = (lambda texts: [closely(text) for text in texts]) if closely else None
+    asked = Question(text=question, idf=IDF, nearness=nearness, read_closely=read)
+    return extract_answer(asked, passages, statements)
 
 
 HOTEL = ("paragraph", "The nightly cap in Lisbon is 145 euros. Breakfast is paid separately by everyone.")
@@ -118,3 +120,48 @@ def test_a_further_sentence_must_be_near_by_meaning_too():
 def test_a_passage_without_a_sentence_near_the_question_gives_no_answer():
     assert ask("hotel cap in Lisbon", [RAIL], near=lambda text: 0.1) is None
     assert ask("hotel cap in Lisbon", [HOTEL], near=lambda text: 0.1) is not None  # its words are enough
+
+
+FOREIGN = [("paragraph", f"Der Deckel in Raum {n} ist rot und die Wand dahinter ist weiß.") for n in range(8)]
+
+
+def test_where_words_do_not_decide_the_nearest_few_are_read_closely():
+    read = []
+
+    def closely(text):
+        read.append(text)
+        return 0.9 if "Raum 2" in text else 0.4
+
+    answer = ask(
+        "hotel cap in Lisbon",
+        FOREIGN,
+        near=lambda text: 0.5 - FOREIGN.index(("paragraph", text)) / 100,
+        closely=closely,
+    )
+    assert answer.text.startswith("Der Deckel in Raum 2")
+    assert len(read) == READ_CLOSELY
+    assert read[0].startswith("Hotels\n")
+
+
+def test_where_words_decide_nothing_is_read():
+    def closely(text):
+        raise AssertionError
+
+    assert "145" in ask("hotel cap in Lisbon", [HOTEL], near=lambda text: 0.5, closely=closely).text
+
+
+def test_where_words_cannot_tell_two_sentences_about_as_near_are_both_quoted():
+    answer = ask(
+        "hotel cap in Lisbon",
+        FOREIGN,
+        near=lambda text: 0.6 if "Raum 1" in text or "Raum 4" in text else 0.45,
+    )
+    assert answer.text.count("[1]") == 2
+    assert "Raum 1" in answer.text
+    assert "Raum 4" in answer.text
+
+
+def test_a_question_what_to_do_gets_the_steps_behind_its_sentence():
+    source = [("paragraph", "The hotel cap in Lisbon is too low for you."), ("step", "Ask your manager.")]
+    assert "Ask your manager." in ask("The hotel cap in Lisbon is too low. What can I do?", source).text
+    assert "Ask your manager." not in ask("Is the hotel cap in Lisbon low?", source).text
