@@ -23,6 +23,7 @@ from retrieval.values import MAX_TOP_K, EvidenceLevel, SearchRequest
 
 POOL, DOCUMENTS = MAX_TOP_K, 10
 FACETS = {"type": "doc_type", "language": "language", "tag": "tags"}
+PERIODS = {str(days): days for days in UPDATED_DAYS}
 MOMENTS = {"after": "modified_after", "before": "modified_before"}
 
 
@@ -86,9 +87,9 @@ def filters_of(query: QueryDict) -> Filters:
         field: values for name, field in FACETS.items() if (values := [v for v in query.getlist(name) if v])
     }
     conditions |= {field: value for name, field in MOMENTS.items() if (value := query.get(name))}
-    if "modified_after" not in conditions and query.get("updated") in map(str, UPDATED_DAYS):
-        since = timezone.now() - timedelta(days=int(query["updated"]))
-        conditions["modified_after"] = since.isoformat()
+    days = PERIODS.get(query.get("updated", ""))
+    if days and "modified_after" not in conditions:
+        conditions["modified_after"] = (timezone.now() - timedelta(days=days)).isoformat()
     collections = [uid for uid in query.getlist("collection") if uid]
     return parse_filters(conditions, collections=collections or None)
 
@@ -101,8 +102,8 @@ def _chips(query: QueryDict, facets: list[Facet]) -> list[Chip]:
             fallback = _("Another collection") if name == "collection" else option_label(name, value)
             chips.append(Chip(label=labels.get((name, value), fallback), url=_without(query, name, value)))
     for name, told in (("after", _("from %(day)s")), ("before", _("before %(day)s"))):
-        if value := query.get(name):
-            chips.append(Chip(label=told % {"day": value[:40]}, url=_without(query, name, value)))
+        if day := query.get(name):
+            chips.append(Chip(label=told % {"day": day[:40]}, url=_without(query, name, day)))
     return chips
 
 
