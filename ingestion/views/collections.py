@@ -143,7 +143,9 @@ def collection_delete(request: PageRequest, uid: str) -> HttpResponse:
             show_refusal(form, error)
     context = {
         "title": _("Delete “%(name)s”?") % {"name": collection.name},
-        "text": _("The collection and its sharing list are removed. This cannot be undone."),
+        "text": _(
+            "The collection goes with its sharing list and what of it is in the trash. This cannot be undone."
+        ),
         "action": _("Delete collection"),
         "crumb": _("Collections"),
         "back_url": reverse("collection_edit", args=[uid]),
@@ -154,4 +156,7 @@ def collection_delete(request: PageRequest, uid: str) -> HttpResponse:
 def _contents(principal: Principal, collection: Collection) -> dict[str, Any]:
     """document_count: those the person can see, archived ones too. is_filled: whether anything keeps it from going."""
     visible = selectors.documents_for(principal).filter(collection=collection)
-    return {"document_count": visible.count(), "is_filled": collection.documents.exists()}
+    return {
+        "document_count": visible.count(),
+        "is_filled": collection.documents.filter(scope__bulk_change=None).exists(),
+    }

@@ -70,7 +70,14 @@ def test_a_lost_channel_is_told(visit, calm, shelf, reader, embedder):
 
 
 def test_counts_are_of_passages_found_and_chips_take_one_condition_away(visit, calm, library, shelf, reader):
-    library.document(shelf, "Hotels", "A hotel cap.", "Another hotel cap.", doc_type="memo", language="en")
+    library.document(
+        shelf,
+        "Hotels",
+        "The nightly hotel cap in Rome is 120 euros.",
+        "The hotel cap in Lyon is 99 euros.",
+        doc_type="memo",
+        language="en",
+    )
     response = visit(reader).get(f"/search?q=hotel+cap&type=memo&collection={shelf.uid}")
     counts = {
         option.value: option.count
