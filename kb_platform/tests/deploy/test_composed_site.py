@@ -24,7 +24,7 @@ from kb_platform.testing.site import becomes, free_port
 
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.timeout(240),
+    pytest.mark.timeout(400),
     pytest.mark.usefixtures("needs_nginx"),
 ]
 PARTS = ("web", "worker", "embed", "beat")
@@ -103,11 +103,15 @@ def start_postgres(machine, folder):
     assert becomes(lambda: machine.run("postgres", ["pg_isready", "-q"], **client).returncode == 0, 30), (
         folder / "postgres.log"
     ).read_text()
-    script = ROOT / "kb_platform/deploy/postgres/10-zhiku.sh"
-    done = machine.run("postgres", [str(script)], **client)
-    assert done.returncode == 0, done.stderr
+    create_database(machine, client)
     probe = machine.services["postgres"]["healthcheck"]["test"][1]
     assert machine.run("postgres", ["sh", "-c", probe], PGPORT=port).returncode == 0
+    return client
+
+
+def create_database(machine, client):
+    done = machine.run("postgres", [str(ROOT / "kb_platform/deploy/postgres/10-zhiku.sh")], **client)
+    assert done.returncode == 0, done.stderr
 
 
 def start_valkey(machine, folder):
@@ -153,9 +157,9 @@ def search(visitor):
     return visitor.call("search", json={"query": QUESTION})["results"]
 
 
-def test_the_composed_site_works_from_first_start_to_answer_and_stops_well(machine, folder):
+def test_the_composed_site_works_from_first_start_to_a_restored_backup(machine, folder):
     build(machine)
-    start_postgres(machine, folder)
+    superuser = start_postgres(machine, folder)
     start_valkey(machine, folder)
     assert role_of_the_application(machine, folder) == (False, False, False, False)
 
@@ -186,8 +190,10 @@ def test_the_composed_site_works_from_first_start_to_answer_and_stops_well(machi
         said = machine.run("web", ["python", "manage.py", "doctor"])
         assert said.returncode == 0, said.stdout + said.stderr
         assert_health_checks_pass(machine)
+        run_documented(machine, superuser, folder, ">")
         for name in reversed(PARTS):
             assert machine.stop(name) == 0, (name, (folder / f"{name}.log").read_text())
+    restores_into_empty_volumes(machine, superuser, folder)
     assert machine.stop("valkey") == 0
     assert machine.stop("postgres") == 0
 
@@ -241,3 +247,30 @@ def assert_health_checks_pass(machine):
     ping = machine.services["worker"]["healthcheck"]["test"][1]
     done = machine.run("worker", ["sh", "-c", ping])
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def run_documented(machine, superuser, folder, direction):
+    """The commands of docs/running.md that write (>) or read (<) a backup, in the containers that they name."""
+    pattern = rf"(?m)^docker compose (?:exec|run --rm) -T (?:--no-deps )?(\w+) (.+ {direction}) (\S+)$"
+    commands = re.findall(pattern, (ROOT / "docs/running.md").read_text(encoding="utf-8"))
+    assert [service for service, _command, _file in commands] == ["postgres", "web"]
+    for service, command, file in commands:
+        more = superuser if service == "postgres" else {}
+        done = machine.run(service, ["sh", "-euc", f"{command} {folder}/{file}"], **more)
+        assert done.returncode == 0, done.stderr
+
+
+def restores_into_empty_volumes(machine, superuser, folder):
+    shutil.rmtree(folder / "data")
+    (folder / "data").mkdir(mode=0o700)
+    for statement in ("DROP DATABASE zhiku", "DROP ROLE zhiku"):
+        done = machine.run("postgres", ["psql", "-qU", "postgres", "-c", statement], **superuser)
+        assert done.returncode == 0, done.stderr
+    create_database(machine, superuser)
+    run_documented(machine, superuser, folder, "<")
+    prepared = machine.run("prepare", machine.services["prepare"]["command"])
+    assert prepared.returncode == 0, prepared.stderr
+    assert "first-start" not in prepared.stdout, "there is an administrator"
+    assert "145 euros" in machine.run("web", ["python", "manage.py", "search", QUESTION]).stdout
+    kept = [path.read_bytes() for path in (folder / "data/blobs").rglob("*") if path.is_file()]
+    assert HANDBOOK.encode() in kept
