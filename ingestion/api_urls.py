@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from ingestion import api
+from ingestion import api, api_bulk
 
 urlpatterns = [
     path("collections", api.CollectionList.as_view(), name="api_collections"),
@@ -16,6 +16,11 @@ urlpatterns = [
     path("collections/<str:uid>/access", api.CollectionAccess.as_view(), name="api_collection_access"),
     path("holders", api.HolderList.as_view(), name="api_holders"),
     path("documents", api.DocumentList.as_view(), name="api_documents"),
+    path("documents/bulk", api_bulk.DocumentBulk.as_view(), name="api_document_bulk"),
+    path("changes/<str:uid>/undo", api_bulk.ChangeUndo.as_view(), name="api_change_undo"),
+    path("uploads", api_bulk.UploadList.as_view(), name="api_uploads"),
+    path("uploads/<str:uid>", api_bulk.UploadDetail.as_view(), name="api_upload"),
+    path("uploads/<str:uid>/files", api_bulk.UploadFiles.as_view(), name="api_upload_files"),
     path("documents/<str:uid>", api.DocumentDetail.as_view(), name="api_document"),
     path("documents/<str:uid>/grants", api.DocumentGrants.as_view(), name="api_document_grants"),
     path(

@@ -11,14 +11,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet, Value
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from accounts.models import GroupScopeGrant, UserScopeGrant
+from accounts.models import BuiltinGroup, GroupScopeGrant, UserScopeGrant
 from accounts.permissions.visibility import scope_levels
-from accounts.selectors import group_name
 from accounts.values import Permission, Principal
 from ingestion.models import Collection, Document, SavedView
 from ingestion.selectors import DocumentFilters, documents_in, filter_documents
@@ -202,13 +201,17 @@ def without_filter(query: ListQuery, name: str) -> ListQuery:
 def _holders(scopes: Iterable[int]) -> dict[int, list[str]]:
     """Names of those who hold a grant in force on each scope, groups first."""
     live = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
-    names: dict[int, list[str]] = defaultdict(list)
     groups = GroupScopeGrant.objects.filter(live, content_object__in=scopes)
-    for grant in groups.select_related("group__builtin").order_by("group__name"):
-        names[grant.content_object_id].append(group_name(grant.group))
     people = UserScopeGrant.objects.filter(live, content_object__in=scopes, user__is_active=True)
-    for held in people.select_related("user").order_by("user__name"):
-        names[held.content_object_id].append(str(held.user))
+    held = groups.values_list("content_object_id", Value(0), "group__name", "group__builtin__role").union(
+        people.values_list("content_object_id", Value(1), "user__name", "user__email")
+    )
+    names: dict[int, list[str]] = defaultdict(list)
+    for scope, is_person, name, more in sorted(held, key=lambda row: (row[1], row[2])):
+        if is_person:
+            names[scope].append(name or more)
+        else:
+            names[scope].append(str(BuiltinGroup.Role(more).label) if more else name)
     return names
 
 

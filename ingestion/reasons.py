@@ -1,5 +1,6 @@
 """Why a version ended as it did, as a sentence in the reader's language that says what to do."""
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from ingestion.models import DocumentVersion, UploadedFile
@@ -44,3 +45,14 @@ def reason_text(version: DocumentVersion) -> str:
     if version.reason_code in REASONS:
         return str(REASONS[version.reason_code])
     return parsing.reason_text(version.reason_code, version.reason_params)
+
+
+def outcome_text(entry: UploadedFile) -> str:
+    """What became of a file at the door, as a sentence."""
+    if entry.outcome == UploadedFile.Outcome.REFUSED:
+        return refusal_text(entry)
+    if entry.outcome == UploadedFile.Outcome.DUPLICATE and entry.same_as:
+        return gettext("Already here as “%(title)s”; not taken twice.") % {"title": entry.same_as.title}
+    if entry.outcome == UploadedFile.Outcome.UNCHANGED:
+        return gettext("The same as before; left as it is.")
+    return gettext("Received; being read.")

@@ -5,7 +5,7 @@ from collections.abc import Collection as Some
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -22,7 +22,7 @@ JUST_ENDED = timedelta(minutes=10)
 class Tray:
     """`versions`: at most SHOWN, unfinished first. The counts are of all; `fingerprint` changes when a state does.
 
-    batch: uid of the newest of the principal's uploads that the shown files came with, if any.
+    batch: uid of the principal's own upload that the first of the shown files came with, if any.
     """
 
     versions: tuple[DocumentVersion, ...] = ()
@@ -68,8 +68,11 @@ def tray_for(principal: Principal, scopes: Some[int] | None = None) -> Tray:
     )
     if not counted["total"]:
         return Tray()
+    batches = UploadBatch.objects.filter(created_by_id=principal.user_id, files__version=OuterRef("pk"))
     versions = list(
-        shown.select_related("document__collection", "job").order_by("-job__ended_at", "pk")[:SHOWN]
+        shown.select_related("document__collection", "job")
+        .annotate(batch_uid=Subquery(batches.order_by("-pk").values("uid")[:1]))
+        .order_by("-job__ended_at", "pk")[:SHOWN]
     )
     return Tray(
         versions=tuple(versions),
@@ -77,7 +80,7 @@ def tray_for(principal: Principal, scopes: Some[int] | None = None) -> Tray:
         live=counted["live"],
         failed=counted["total"] - counted["unfinished"] - counted["live"],
         fingerprint=hashlib.sha256(repr(counted).encode()).hexdigest()[:12],
-        batch=_newest_batch(principal, versions),
+        batch=next((str(row.batch_uid) for row in versions if row.batch_uid), ""),
     )
 
 
@@ -86,11 +89,3 @@ def _versions(principal: Principal, scopes: Some[int]) -> QuerySet[DocumentVersi
     return DocumentVersion.objects.filter(
         Q(job__ended_at=None) | recent, document__scope_id__in=list(scopes), job__isnull=False
     ).exclude(state__in=[VersionState.SUPERSEDED, VersionState.CANCELLED])
-
-
-def _newest_batch(principal: Principal, versions: list[DocumentVersion]) -> str:
-    batches = UploadBatch.objects.filter(
-        created_by_id=principal.user_id, files__version__in=[version.pk for version in versions]
-    )
-    uid = batches.order_by("-pk").values_list("uid", flat=True).first()
-    return str(uid) if uid else ""

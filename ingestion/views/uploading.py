@@ -21,7 +21,7 @@ from ingestion import selectors, uploads
 from ingestion.models import Collection, UploadBatch, UploadedFile
 from ingestion.parsing.errors import SUPPORTED_KINDS
 from ingestion.parsing.kinds import unsupported_extensions
-from ingestion.reasons import refusal_text
+from ingestion.reasons import outcome_text
 from ingestion.values import MAX_NAME
 from kb_platform.errors import InvalidInput, KnowledgeBaseError
 from kb_platform.policies import Access, policy
@@ -122,17 +122,6 @@ def upload_file(request: PageRequest, uid: str) -> HttpResponse:
     entry = uploads.add_file(actor=request.principal, batch=batch, file=file, path=path)
     status = 422 if entry.outcome == UploadedFile.Outcome.REFUSED else 201
     return JsonResponse({"outcome": entry.outcome, "text": outcome_text(entry)}, status=status)
-
-
-def outcome_text(entry: UploadedFile) -> str:
-    """What became of a file at the door, as a sentence."""
-    if entry.outcome == UploadedFile.Outcome.REFUSED:
-        return refusal_text(entry)
-    if entry.outcome == UploadedFile.Outcome.DUPLICATE and entry.same_as:
-        return _("Already here as “%(title)s”; not taken twice.") % {"title": entry.same_as.title}
-    if entry.outcome == UploadedFile.Outcome.UNCHANGED:
-        return _("The same as before; left as it is.")
-    return _("Received; being read.")
 
 
 @policy(Access.OBJECT)

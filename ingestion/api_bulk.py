@@ -1,0 +1,196 @@
+"""REST API of what is done to many at once: bulk changes and their undo, upload batches and their state."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.principals import principal_on
+from accounts.values import Principal
+from ingestion import bulk, selectors, uploads
+from ingestion.api import READERS, checked, paged
+from ingestion.bulk import BulkOutcome
+from ingestion.models import Document, UploadBatch, UploadedFile
+from ingestion.reasons import outcome_text
+from kb_platform.errors import InvalidInput
+from kb_platform.policies import Access, policy
+
+ACTIONS: dict[str, Callable[..., BulkOutcome]] = {
+    "archive": bulk.archive_documents,
+    "restore": bulk.restore_documents,
+    "reread": bulk.reread_documents,
+    "delete": bulk.delete_documents,
+    "move": bulk.move_documents,
+}
+
+
+class FiltersInput(serializers.Serializer[Any]):
+    """As the parameters of the list of documents. An empty object matches everything that is visible."""
+
+    collection = serializers.CharField(required=False)
+    state = serializers.ChoiceField(selectors.DOCUMENT_STATES, required=False)
+    doc_type = serializers.CharField(required=False)
+    language = serializers.CharField(required=False)
+    owner = serializers.CharField(required=False)
+    view = serializers.ChoiceField(("mine", "attention", "restricted", "archived"), required=False)
+    q = serializers.CharField(required=False)
+    tags = serializers.ListField(child=serializers.CharField(), required=False)
+
+
+class BulkInput(serializers.Serializer[Any]):
+    action = serializers.ChoiceField(list(ACTIONS))
+    ids = serializers.ListField(
+        child=serializers.UUIDField(), required=False, max_length=bulk.MOST, help_text="Either these …"
+    )
+    filters = FiltersInput(required=False, help_text="… or everything that matches.")
+    collection = serializers.CharField(required=False, help_text="Where `move` puts them.")
+
+
+class BulkOutput(serializers.Serializer[BulkOutcome]):
+    changed = serializers.IntegerField()
+    refused = serializers.IntegerField(help_text="Visible documents that the caller may not change.")
+    skipped = serializers.IntegerField(help_text="Documents that needed no change, or whose place is taken.")
+    change = serializers.SerializerMethodField(help_text="Id to undo it by; null when it cannot be undone.")
+
+    def get_change(self, outcome: BulkOutcome) -> str | None:
+        return str(outcome.change.uid) if outcome.change else None
+
+
+class BatchInput(serializers.Serializer[Any]):
+    collection = serializers.CharField()
+
+
+class BatchOutput(serializers.Serializer[Any]):
+    id = serializers.CharField(source="batch.uid")
+    collection = serializers.CharField(source="batch.collection.uid")
+    created_at = serializers.DateTimeField(source="batch.created_at")
+    total = serializers.IntegerField(source="counts.total")
+    unfinished = serializers.IntegerField(source="counts.unfinished")
+    live = serializers.IntegerField(source="counts.live")
+    partly_live = serializers.IntegerField(source="counts.partly")
+    duplicates = serializers.IntegerField(source="counts.duplicates")
+    failed = serializers.IntegerField(source="counts.failed")
+    refused = serializers.IntegerField(source="counts.refused")
+    chunks = serializers.IntegerField(source="counts.chunks")
+
+
+class UploadedFileInput(serializers.Serializer[Any]):
+    file = serializers.FileField(allow_empty_file=True, max_length=None)
+    path = serializers.CharField(
+        required=False, allow_blank=True, help_text="Where the file stands in a folder that is sent."
+    )
+
+
+class UploadedFileOutput(serializers.Serializer[UploadedFile]):
+    name = serializers.CharField()
+    size_bytes = serializers.IntegerField()
+    outcome = serializers.ChoiceField(UploadedFile.Outcome.choices)
+    text = serializers.SerializerMethodField()
+    document = serializers.SerializerMethodField()
+    version = serializers.IntegerField(source="version.number", default=None)
+    state = serializers.CharField(source="version.state", default=None)
+    job = serializers.SerializerMethodField()
+
+    def get_text(self, entry: UploadedFile) -> str:
+        return outcome_text(entry)
+
+    def get_document(self, entry: UploadedFile) -> str | None:
+        return str(entry.version.document.uid) if entry.version else None
+
+    def get_job(self, entry: UploadedFile) -> str | None:
+        job = getattr(entry.version, "job", None)
+        return str(job.uid) if job else None
+
+
+@policy(Access.SIGNED_IN, scope=READERS, write_scope="ingest")
+class DocumentBulk(APIView):
+    @extend_schema(request=BulkInput, responses=BulkOutput)
+    def post(self, request: Request) -> Response:
+        """Archive, restore, read again, move or delete (into the trash, for 30 days) by ids or by filters."""
+        data = checked(BulkInput, request.data).validated_data
+        principal = principal_on(request)
+        options = {}
+        if data["action"] == "move":
+            options["collection"] = selectors.get_collection(principal, data.get("collection", ""))
+        outcome = ACTIONS[data["action"]](actor=principal, documents=_chosen(principal, data), **options)
+        return Response(BulkOutput(outcome).data)
+
+
+def _chosen(principal: Principal, data: dict[str, Any]) -> QuerySet[Document]:
+    if ("ids" in data) == ("filters" in data):
+        raise InvalidInput(fields={"ids": "Send either ids or filters."})
+    visible = selectors.documents_for(principal)
+    if "ids" in data:
+        return visible.filter(uid__in=data["ids"])
+    wanted = dict(data["filters"])
+    filters = selectors.DocumentFilters(
+        text=wanted.pop("q", ""),
+        tags=tuple(wanted.pop("tags", ())),
+        user_id=principal.user_id,
+        **wanted,
+    )
+    return selectors.filter_documents(visible, filters)
+
+
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
+class ChangeUndo(APIView):
+    @extend_schema(request=None, responses=BulkOutput)
+    def post(self, request: Request, uid: str) -> Response:
+        """Take a bulk change of one's own back; deletions for 30 days."""
+        principal = principal_on(request)
+        outcome = bulk.undo(actor=principal, change=bulk.get_change(principal, uid))
+        return Response(BulkOutput(outcome).data)
+
+
+def _batch(principal: Principal, batch: UploadBatch) -> dict[str, Any]:
+    counts = uploads.count_files(uploads.files_of(principal, batch), batch)
+    return BatchOutput({"batch": batch, "counts": counts}).data
+
+
+@policy(Access.SIGNED_IN, scope=READERS, write_scope="ingest")
+class UploadList(APIView):
+    @extend_schema(request=BatchInput, responses={201: BatchOutput})
+    def post(self, request: Request) -> Response:
+        """Open a batch that files are then sent into one by one."""
+        principal = principal_on(request)
+        data = checked(BatchInput, request.data).validated_data
+        collection = selectors.get_collection(principal, data["collection"])
+        batch = uploads.open_batch(actor=principal, collection=collection)
+        return Response(_batch(principal, batch), status=201)
+
+
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
+class UploadDetail(APIView):
+    @extend_schema(responses=BatchOutput)
+    def get(self, request: Request, uid: str) -> Response:
+        principal = principal_on(request)
+        return Response(_batch(principal, uploads.get_batch(principal, uid)))
+
+
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
+class UploadFiles(APIView):
+    @extend_schema(responses=UploadedFileOutput(many=True))
+    def get(self, request: Request, uid: str) -> Response:
+        principal = principal_on(request)
+        files = uploads.files_of(principal, uploads.get_batch(principal, uid))
+        return paged(self, request, files, UploadedFileOutput)
+
+    @extend_schema(
+        request={"multipart/form-data": UploadedFileInput},
+        responses={201: UploadedFileOutput, 422: UploadedFileOutput},
+    )
+    def post(self, request: Request, uid: str) -> Response:
+        """Send one file. 422 says why it was refused; its neighbours are not affected."""
+        principal = principal_on(request)
+        batch = uploads.get_batch(principal, uid)
+        data = checked(UploadedFileInput, request.data).validated_data
+        entry = uploads.add_file(
+            actor=principal, batch=batch, file=data["file"], path=data.get("path", "").replace("\x00", "")
+        )
+        refused = entry.outcome == UploadedFile.Outcome.REFUSED
+        return Response(UploadedFileOutput(entry).data, status=422 if refused else 201)

@@ -1,0 +1,68 @@
+"""The REST API of bulk changes and upload batches does what the pages do."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from accounts.principals import principal_of
+from ingestion import services
+from ingestion.models import Document
+from ingestion.testing.rows import make_document
+
+
+@pytest.fixture
+def shelf(owner, db):
+    made = services.create_collection(actor=principal_of(owner), name="Manuals")
+    return made, [make_document(made, title=f"Document {n}") for n in range(3)]
+
+
+def test_by_ids_and_by_filters_and_back(api, owner, shelf):
+    _made, rows = shelf
+    client = api(owner)
+    body = {"action": "archive", "ids": [str(rows[0].uid)]}
+    assert client.post("/api/v1/documents/bulk", body, format="json").json()["changed"] == 1
+    body = {"action": "archive", "filters": {"q": "Document"}}
+    answer = client.post("/api/v1/documents/bulk", body, format="json").json()
+    assert (answer["changed"], answer["skipped"]) == (2, 1)
+    undone = client.post(f"/api/v1/changes/{answer['change']}/undo").json()
+    assert undone["changed"] == 2
+    other = services.create_collection(actor=principal_of(owner), name="Other")
+    body = {"action": "move", "filters": {}, "collection": str(other.uid)}
+    assert client.post("/api/v1/documents/bulk", body, format="json").json()["changed"] == 3
+    body = {"action": "delete", "ids": [str(row.uid) for row in rows]}
+    assert client.post("/api/v1/documents/bulk", body, format="json").json()["changed"] == 3
+    assert client.get("/api/v1/documents").json()["count"] == 0
+
+
+def test_an_outsider_changes_nothing_and_learns_nothing(api, outsider, shelf):
+    body = {"action": "delete", "ids": [str(row.uid) for row in shelf[1]]}
+    answer = api(outsider).post("/api/v1/documents/bulk", body, format="json").json()
+    assert answer == {"changed": 0, "refused": 0, "skipped": 0, "change": None}
+    assert Document.objects.filter(archived_at=None).count() == 3
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"action": "archive"},
+        {"action": "archive", "ids": [], "filters": {}},
+        {"action": "burn", "ids": []},
+        {"action": "archive", "ids": ["no id"]},
+        {"action": "archive", "filters": {"state": "odd"}},
+    ],
+)
+def test_what_is_not_clear_is_refused(api, owner, shelf, body):
+    assert api(owner).post("/api/v1/documents/bulk", body, format="json").status_code == 400
+
+
+def test_a_batch_takes_files_one_by_one_and_tells_its_state(api, owner, generation):
+    made = services.create_collection(actor=principal_of(owner), name="Manuals")
+    client = api(owner)
+    batch = client.post("/api/v1/uploads", {"collection": str(made.uid)}, format="json").json()
+    files = f"/api/v1/uploads/{batch['id']}/files"
+    good = client.post(files, {"file": SimpleUploadedFile("a.md", b"# A\n\ntext")}, format="multipart")
+    bad = client.post(files, {"file": SimpleUploadedFile("a.xlsx", b"x")}, format="multipart")
+    assert (good.status_code, bad.status_code) == (201, 422)
+    assert "not supported" in bad.json()["text"]
+    state = client.get(f"/api/v1/uploads/{batch['id']}").json()
+    assert (state["total"], state["unfinished"], state["refused"]) == (2, 1, 1)
+    assert [row["name"] for row in client.get(files).json()["results"]] == ["a.md", "a.xlsx"]

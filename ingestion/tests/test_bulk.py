@@ -1,0 +1,192 @@
+"""Many documents at once: each judged by rights, audited, and taken back where that is promised."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.permissions.grants import replace_grants
+from accounts.principals import principal_of
+from accounts.values import GrantRequest, Holder, Permission
+from ingestion import bulk, services
+from ingestion.indexing import moves
+from ingestion.models import (
+    BulkChange,
+    Document,
+    DocumentVersion,
+    IngestJob,
+    ScopeMove,
+    VersionState,
+)
+from ingestion.selectors import DocumentFilters, documents_for, filter_documents
+from ingestion.testing.rows import make_document
+from ingestion.tests.conftest import run_jobs
+from kb_platform.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from kb_platform.models import AuditEntry
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def mine(owner):
+    return services.create_collection(actor=principal_of(owner), name="Manuals")
+
+
+@pytest.fixture
+def theirs(owner, reader):
+    """A collection that the owner may see, but not change."""
+    made = services.create_collection(actor=principal_of(reader), name="Policies")
+    grants = [GrantRequest(holder=Holder.user(owner.pk), permission=Permission.VIEW)]
+    replace_grants(actor=principal_of(reader), scope=made.scope, grants=grants)
+    return made
+
+
+def test_only_what_one_manages_is_archived_and_the_rest_is_counted(owner, outsider, mine, theirs):
+    make_document(mine, title="Mine")
+    foreign = make_document(theirs, title="Foreign")
+    actor = principal_of(owner)
+    outcome = bulk.archive_documents(actor=actor, documents=documents_for(actor))
+    assert (outcome.changed, outcome.refused, outcome.skipped) == (1, 1, 0)
+    foreign.refresh_from_db()
+    assert foreign.archived_at is None
+    assert AuditEntry.objects.filter(action="document.archived").count() == 1
+    stranger = principal_of(outsider)
+    nothing = bulk.archive_documents(actor=stranger, documents=documents_for(stranger))
+    assert (nothing.changed, nothing.refused, nothing.change) == (0, 0, None)
+
+
+def test_archiving_leaves_the_index_and_undo_brings_it_back_searchable(owner, ingest, embedder):
+    document = ingest("a.md", b"# A\n\nThe pump is oiled on Mondays.")
+    actor = principal_of(owner)
+    outcome = bulk.archive_documents(actor=actor, documents=documents_for(actor))
+    moves.follow_all(seconds=5)
+    assert not ScopeMove.objects.exists()
+    bulk.undo(actor=actor, change=outcome.change)
+    document.refresh_from_db()
+    assert document.archived_at is None
+    assert documents_for(actor).get().state == "processing"
+    run_jobs(embedder)
+    assert documents_for(actor).get().state == "live"
+    with pytest.raises(Conflict):
+        bulk.undo(actor=actor, change=outcome.change)
+
+
+def test_moving_takes_on_the_new_sharing_and_undo_the_old(owner, mine, theirs):
+    other = services.create_collection(actor=principal_of(owner), name="Archive")
+    rows = [make_document(mine, title=f"Document {n}") for n in range(3)]
+    services.share_document(actor=principal_of(owner), document=rows[0], grants=[])
+    own_scope = Document.objects.get(pk=rows[0].pk).scope_id
+    actor = principal_of(owner)
+    outcome = bulk.move_documents(actor=actor, documents=documents_for(actor), collection=other)
+    assert outcome.changed == 3
+    assert set(Document.objects.values_list("scope_id", flat=True)) == {other.scope_id, own_scope}
+    bulk.undo(actor=actor, change=outcome.change)
+    assert set(Document.objects.values_list("collection", flat=True)) == {mine.pk}
+    assert set(Document.objects.values_list("scope_id", flat=True)) == {mine.scope_id, own_scope}
+
+
+def test_a_document_from_the_same_source_stays_where_it_is(owner, mine):
+    other = services.create_collection(actor=principal_of(owner), name="Archive")
+    make_document(mine, title="Same")
+    make_document(mine, title="Different")
+    make_document(other, title="Same")
+    actor = principal_of(owner)
+    moving = documents_for(actor).filter(collection=mine)
+    outcome = bulk.move_documents(actor=actor, documents=moving, collection=other)
+    assert (outcome.changed, outcome.skipped) == (1, 1)
+
+
+def test_moving_needs_the_right_to_contribute_to_the_target(owner, mine, theirs):
+    make_document(mine)
+    actor = principal_of(owner)
+    with pytest.raises(NotAllowed):
+        bulk.move_documents(actor=actor, documents=documents_for(actor), collection=theirs)
+
+
+def test_reading_again_makes_new_versions_and_leaves_what_is_live(owner, mine):
+    rows = [make_document(mine, title=f"Document {n}") for n in range(60)]
+    busy = make_document(mine, title="Busy", state=VersionState.PARSING)
+    actor = principal_of(owner)
+    outcome = bulk.reread_documents(actor=actor, documents=documents_for(actor))
+    assert (outcome.changed, outcome.skipped) == (60, 1)
+    document = Document.objects.get(pk=rows[0].pk)
+    assert document.latest_version.number == 2
+    assert document.active_version.number == 1
+    assert IngestJob.objects.filter(version__number=2, ended_at=None).count() == 60
+    assert not DocumentVersion.objects.filter(document=busy, number=2).exists()
+
+
+def test_deleted_documents_are_out_of_everybodys_sight_and_come_back(owner, administrator, mine):
+    make_document(mine, title="Plan")
+    actor = principal_of(owner)
+    outcome = bulk.delete_documents(actor=actor, documents=documents_for(actor))
+    for person in (owner, administrator):
+        assert not documents_for(principal_of(person)).exists()
+    assert bulk.trash_of(actor).get() == outcome.change
+    assert not bulk.trash_of(principal_of(administrator)).exists()
+    with pytest.raises(NotFound):
+        bulk.get_change(principal_of(administrator), str(outcome.change.uid))
+    bulk.undo(actor=actor, change=outcome.change)
+    assert documents_for(actor).get().title == "Plan"
+
+
+def test_what_was_deleted_does_not_come_back_to_who_lost_the_right(owner, reader, mine):
+    make_document(mine)
+    actor = principal_of(owner)
+    outcome = bulk.delete_documents(actor=actor, documents=documents_for(actor))
+    mine.scope.user_grants.all().delete()
+    with pytest.raises(Conflict):
+        bulk.undo(actor=actor, change=outcome.change)
+
+
+def test_the_trash_is_emptied_after_thirty_days_and_its_collection_can_go(owner, mine):
+    document = make_document(mine)
+    services.share_document(actor=principal_of(owner), document=document, grants=[])
+    actor = principal_of(owner)
+    outcome = bulk.delete_documents(actor=actor, documents=documents_for(actor))
+    assert not bulk.purge_due(seconds=5)
+    assert Document.objects.exists()
+    BulkChange.objects.update(purge_after=timezone.now() - timedelta(seconds=1))
+    assert not bulk.purge_due(seconds=5)
+    assert not Document.objects.exists()
+    outcome.change.refresh_from_db()
+    assert outcome.change.scope is None
+    services.delete_collection(actor=actor, collection=mine)
+
+
+def test_a_file_of_a_deleted_documents_name_becomes_a_new_document(owner, ingest, collection):
+    ingest("a.md", b"# A\n\nOld.")
+    actor = principal_of(owner)
+    bulk.delete_documents(actor=actor, documents=documents_for(actor))
+    ingest("a.md", b"# A\n\nNew.")
+    assert documents_for(actor).count() == 1
+    assert Document.objects.count() == 2
+
+
+def test_a_selection_that_is_too_large_is_refused_whole(owner, mine, monkeypatch):
+    monkeypatch.setattr(bulk, "MOST", 1)
+    make_document(mine, title="One")
+    make_document(mine, title="Two")
+    actor = principal_of(owner)
+    with pytest.raises(InvalidInput):
+        bulk.archive_documents(actor=actor, documents=documents_for(actor))
+    assert not Document.objects.exclude(archived_at=None).exists()
+
+
+def test_built_in_views(owner, mine):
+    make_document(mine, title="Plain")
+    make_document(mine, title="Broken", state=VersionState.REJECTED)
+    secret = make_document(mine, title="Secret")
+    services.share_document(actor=principal_of(owner), document=secret, grants=[])
+    Document.objects.filter(title="Plain").update(owner=owner)
+    visible = documents_for(principal_of(owner))
+
+    def titles(view):
+        wanted = DocumentFilters(view=view, user_id=owner.pk)
+        return set(filter_documents(visible, wanted).values_list("title", flat=True))
+
+    assert titles("mine") == {"Plain"}
+    assert titles("attention") == {"Broken"}
+    assert titles("restricted") == {"Secret"}
+    assert titles("archived") == set()
+    assert titles("nonsense") == set()

@@ -1,0 +1,83 @@
+"""The list of documents: what it offers, tells and costs."""
+
+import pytest
+from django.db import connection
+from django.http import QueryDict
+from django.test.utils import CaptureQueriesContext
+
+from accounts.permissions.grants import replace_grants
+from accounts.principals import principal_of
+from accounts.values import GrantRequest, Holder, Permission
+from ingestion import services
+from ingestion.listing import ListQuery, list_documents
+from ingestion.models import SavedView, VersionState
+from ingestion.testing.rows import make_document
+
+pytestmark = pytest.mark.django_db
+MOST_QUERIES = 12
+
+
+@pytest.fixture
+def shelf(owner, reader):
+    """Thirty documents in three collections; the reader sees one."""
+    for number in range(3):
+        made = services.create_collection(actor=principal_of(owner), name=f"Collection {number}")
+        if number == 0:
+            grants = [GrantRequest(holder=Holder.user(reader.pk), permission=Permission.CONTRIBUTE)]
+            replace_grants(actor=principal_of(owner), scope=made.scope, grants=grants)
+        for row in range(10):
+            make_document(made, title=f"Document {number}-{row}")
+    make_document(made, title="Working", state=VersionState.EMBEDDING)
+
+
+def listed(user, query=""):
+    principal = principal_of(user)
+    return list_documents(principal, ListQuery.parse(QueryDict(query), principal))
+
+
+@pytest.mark.parametrize(
+    "query", ["", "page=2&sort=title", "state=live&sort=-passages", "q=Document&view=mine"]
+)
+def test_the_page_needs_few_queries_however_many_rows(browser, owner, reader, shelf, query):
+    SavedView.objects.create(user=owner, name="Mine", query="view=mine")
+    for user in (owner, reader):
+        client = browser(user)
+        client.get("/manage/documents")  # what is read once in a process is not the page's
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            assert client.get(f"/manage/documents?{query}").status_code == 200
+        assert len(captured) <= MOST_QUERIES, "\n".join(entry["sql"][:160] for entry in captured)
+
+
+def test_filters_offer_and_count_only_what_is_visible(reader, outsider, shelf):
+    seen = listed(reader, "q=Document")
+    assert (seen.visible_count, seen.total) == (10, 10)
+    assert [row.name for row in seen.collections] == ["Collection 0"]
+    nothing = listed(outsider)
+    assert (nothing.visible_count, nothing.rows, nothing.facets.owners) == (0, [], ())
+
+
+def test_rows_are_sorted_by_columns_both_ways(owner, shelf):
+    titles = [row.title for row in listed(owner, "sort=title").rows]
+    assert titles == sorted(titles)
+    assert listed(owner, "sort=-title").rows[0].title == "Working"
+    assert listed(owner, "sort=nonsense&page=99999").rows
+
+
+def test_who_sees_it_is_told_by_name_only_to_its_managers(owner, reader, shelf):
+    words = {audience.words for audience in listed(owner, "q=Document 0").audiences.values()}
+    assert words == {"Owner, Reader"}
+    assert {audience.words for audience in listed(reader).audiences.values()} == {"As its collection"}
+
+
+def test_views_are_kept_by_name_and_are_ones_own(browser, owner, reader, shelf):
+    client = browser(owner)
+    client.post("/manage/documents/views", {"name": " Broken  ones", "query": "view=attention&q=x&bad=1"})
+    view = SavedView.objects.get()
+    assert (view.name, view.query) == ("Broken ones", "q=x&view=attention")
+    assert "Broken ones" in client.get("/manage/documents").content.decode()
+    browser(reader).post(f"/manage/documents/views/{view.pk}/delete")
+    assert SavedView.objects.exists()
+    client.post(f"/manage/documents/views/{view.pk}/delete")
+    assert not SavedView.objects.exists()

@@ -1,0 +1,114 @@
+"""Batches of uploads: refusals at the door, copies that are told, rights, retry and cancel."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from accounts.permissions.grants import grants_of, replace_grants
+from accounts.principals import principal_of
+from accounts.values import GrantRequest, Holder, Permission
+from ingestion import services, uploads
+from ingestion.models import Document, UploadedFile
+from ingestion.tests.conftest import run_jobs
+from kb_platform.errors import NotAllowed, NotFound
+
+Outcome = UploadedFile.Outcome
+
+
+@pytest.fixture
+def send(collection, owner):
+    """`send(name, content)`: a file into a batch of the owner."""
+    batch = uploads.open_batch(actor=principal_of(owner), collection=collection)
+
+    def send_file(name: str, content: bytes = b"# A\n\ntext", *, path: str = "", into=batch) -> UploadedFile:
+        file = SimpleUploadedFile(name, content)
+        return uploads.add_file(actor=principal_of(owner), batch=into, file=file, path=path)
+
+    send_file.batch = batch
+    return send_file
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code"),
+    [
+        ("table.xlsx", b"x", "unsupported"),
+        ("empty.md", b"", "empty"),
+        ("x" * 300 + ".md", b"text", "name_too_long"),
+    ],
+)
+def test_refused_at_the_door_with_a_reason(send, name, content, code):
+    path = name if len(name) > 255 else ""  # Django shortens the names of files
+    entry = send(name, content, path=path)
+    assert (entry.outcome, entry.reason_code) == (Outcome.REFUSED, code)
+    assert not Document.objects.exists()
+
+
+def test_files_of_one_name_in_two_folders_are_two_documents(send):
+    send("index.md", b"# One\n\ntext", path="a/index.md")
+    send("index.md", b"# Two\n\ntext", path="b/index.md")
+    assert Document.objects.count() == 2
+
+
+def test_the_same_bytes_are_not_taken_twice_into_a_collection(send):
+    first = send("a.md")
+    again, copy = send("a.md"), send("copy.md")
+    assert again.outcome == Outcome.UNCHANGED
+    assert (copy.outcome, copy.same_as) == (Outcome.DUPLICATE, first.version.document)
+    assert Document.objects.count() == 1
+
+
+def test_a_copy_elsewhere_is_taken_and_told(send, owner):
+    first = send("a.md")
+    other = services.create_collection(actor=principal_of(owner), name="Other")
+    entry = send("b.md", into=uploads.open_batch(actor=principal_of(owner), collection=other))
+    assert (entry.outcome, entry.same_as) == (Outcome.ACCEPTED, first.version.document)
+
+
+def test_a_copy_that_is_hidden_is_not_told(send, collection, reader):
+    send("a.md")
+    mine = services.create_collection(actor=principal_of(reader), name="Mine")
+    batch = uploads.open_batch(actor=principal_of(reader), collection=mine)
+    file = SimpleUploadedFile("a.md", b"# A\n\ntext")
+    entry = uploads.add_file(actor=principal_of(reader), batch=batch, file=file)
+    assert (entry.outcome, entry.same_as) == (Outcome.ACCEPTED, None)
+
+
+def test_a_list_of_their_own_needs_manage_and_is_given_to_new_documents(send, collection, owner, reader):
+    grants = [GrantRequest(holder=Holder.user(reader.pk), permission=Permission.VIEW)]
+    batch = uploads.open_batch(actor=principal_of(owner), collection=collection, grants=grants)
+    entry = send("a.md", into=batch)
+    document = entry.version.document
+    document.refresh_from_db()
+    assert document.scope_id != collection.scope_id
+    assert {grant.holder for grant in grants_of(document.scope)} == {
+        Holder.user(owner.pk),
+        Holder.user(reader.pk),
+    }
+    contribute = [GrantRequest(holder=Holder.user(reader.pk), permission=Permission.CONTRIBUTE)]
+    replace_grants(actor=principal_of(owner), scope=collection.scope, grants=contribute)
+    with pytest.raises(NotAllowed):
+        uploads.open_batch(actor=principal_of(reader), collection=collection, grants=[])
+
+
+def test_a_batch_is_hidden_from_outsiders_and_from_who_lost_the_collection(send, collection, owner, outsider):
+    uid = str(send.batch.uid)
+    assert uploads.get_batch(principal_of(owner), uid) == send.batch
+    with pytest.raises(NotFound):
+        uploads.get_batch(principal_of(outsider), uid)
+    collection.scope.user_grants.all().delete()
+    with pytest.raises(NotFound):
+        uploads.get_batch(principal_of(owner), uid)
+
+
+def test_counts_add_up_and_failures_are_tried_again_together(send, owner, embedder):
+    send("good.md")
+    send("bad.pdf", b"%PDF-1.7 broken")
+    send("table.xlsx", b"x")
+    run_jobs(embedder)
+    files = uploads.files_of(principal_of(owner), send.batch)
+    counts = uploads.count_files(files, send.batch)
+    assert (counts.total, counts.live, counts.failed, counts.refused, counts.unfinished) == (3, 1, 1, 1, 0)
+    assert counts.with_problems == uploads.with_problems(files).count() == 2
+    assert uploads.retry_failed(actor=principal_of(owner), batch=send.batch) == 1
+    assert uploads.count_files(files, send.batch).unfinished == 1
+    assert uploads.cancel_unfinished(actor=principal_of(owner), batch=send.batch) == 1
+    assert uploads.count_files(files, send.batch).unfinished == 0
