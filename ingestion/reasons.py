@@ -56,3 +56,26 @@ def outcome_text(entry: UploadedFile) -> str:
     if entry.outcome == UploadedFile.Outcome.UNCHANGED:
         return gettext("The same as before; left as it is.")
     return gettext("Received; being read.")
+
+
+CAUSES = {
+    "workers_died": _("Workers stopped three times"),
+    "deadline": _("Took longer than allowed"),
+    "encrypted": _("Password-protected"),
+    "truncated": _("File breaks off"),
+    "corrupt": _("Damaged file"),
+    "empty": _("Empty file"),
+    "unsupported": _("Type not supported"),
+    "wrong_name": _("Name and content differ"),
+    "too_large": _("Needs too much space"),
+    "too_complex": _("Too complex"),
+    "no_text": _("No text"),
+    "no_text_layer": _("Scanned, no text layer"),
+    "timeout": _("Reading took too long"),
+    "crashed": _("Reader stopped"),
+}
+
+
+def cause_text(code: str) -> str:
+    """A reason in few words, without anything of the file it happened to."""
+    return str(CAUSES.get(code, _("Could not be read")))

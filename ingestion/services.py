@@ -178,7 +178,7 @@ def _add_version(document: Document, file: SourceFile, actor: Actor) -> tuple[Do
     """The next version with its job, and the bell for it. An unfinished older version gives way."""
     latest = document.latest_version
     if latest and latest.state in UNFINISHED:
-        _cancel(latest.job, "newer_version")
+        give_up(latest.job, "newer_version")
     version = DocumentVersion.objects.create(
         document=document,
         number=latest.number + 1 if latest else 1,
@@ -370,13 +370,13 @@ def cancel_job(*, actor: Principal, job: IngestJob) -> IngestJob:
     job = IngestJob.objects.select_for_update(of=("self",)).select_related("version__document").get(pk=job.pk)
     if job.ended_at:
         raise Conflict(_("The job has already ended."), code="ended")
-    _cancel(job, "cancelled")
+    give_up(job, "cancelled")
     record(actor, "job.cancelled", job.version.document, version=job.version.number)
     return job
 
 
-def _cancel(job: IngestJob, reason: str) -> None:
-    """The fence is raised, so whoever works on it can write nothing any more."""
+def give_up(job: IngestJob, reason: str) -> None:
+    """End a job that the caller has locked. The fence is raised, so whoever works on it can write nothing any more."""
     job.fence += 1
     job.cancel_requested = True
     ledger.end(job, IngestJob.State.CANCELLED, VersionState.CANCELLED, reason)
@@ -389,9 +389,16 @@ def retry_job(*, actor: Principal, job: IngestJob) -> IngestJob:
     job = IngestJob.objects.select_for_update(of=("self",)).select_related("version__document").get(pk=job.pk)
     if job.state not in (IngestJob.State.FAILED, IngestJob.State.CANCELLED):
         raise Conflict(_("Only a failed or cancelled job can be tried again."), code="not_ended")
-    version = job.version
-    if version.document.latest_version_id != version.pk:
+    if job.version.document.latest_version_id != job.version_id:
         raise Conflict(_("There is a newer version of this document."), code="superseded")
+    restart(job)
+    record(actor, "job.retried", job.version.document, version=job.version.number)
+    return job
+
+
+def restart(job: IngestJob) -> None:
+    """Queue an ended job again from its first stage, and ring for it. The caller has locked it and may do so."""
+    version = job.version
     job.state, job.stage, job.failures = IngestJob.State.QUEUED, IngestJob.Stage.PARSE, 0
     job.cancel_requested, job.ended_at, job.lease_until = False, None, None
     job.progress_done = job.progress_total = 0
@@ -401,8 +408,6 @@ def retry_job(*, actor: Principal, job: IngestJob) -> IngestJob:
     version.save()
     ledger.tell(version.pk, ProcessingEvent.Kind.RECEIVED, reason_code="retried")
     ledger.ring(IngestJob.Stage.PARSE, version.pk)
-    record(actor, "job.retried", version.document, version=version.number)
-    return job
 
 
 def _required(value: str, field: str, limit: int) -> str:

@@ -2,9 +2,23 @@
 
 from django.urls import path
 
-from ingestion.views import bulk, collections, document, documents, sharing, uploading
+from ingestion.views import bulk, collections, document, documents, processing, sharing, uploading
 
 urlpatterns = [
+    path("system/processing", processing.processing, name="processing"),
+    path("system/processing/retry", processing.processing_retry, name="processing_retry"),
+    path(
+        "system/processing/jobs/<str:uid>/cancel",
+        processing.operate,
+        {"action": "cancel"},
+        name="operate_cancel",
+    ),
+    path(
+        "system/processing/jobs/<str:uid>/retry",
+        processing.operate,
+        {"action": "retry"},
+        name="operate_retry",
+    ),
     path("manage/collections", collections.collections, name="collections"),
     path("manage/collections/new", collections.collection_new, name="collection_new"),
     path("manage/collections/<str:uid>", collections.collection, name="collection"),

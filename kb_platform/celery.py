@@ -33,3 +33,17 @@ def _keep_django_logging(**_: Any) -> None:
     from django.conf import settings
 
     logging.config.dictConfig(settings.LOGGING)
+
+
+@signals.worker_ready.connect
+def _begin_heartbeat(sender: Any = None, **_: Any) -> None:
+    from kb_platform.heartbeats import keep_beating, worker_name
+
+    keep_beating(worker_name(sender.hostname), list(sender.app.amqp.queues.consume_from))
+
+
+@signals.worker_shutdown.connect
+def _end_heartbeat(sender: Any = None, **_: Any) -> None:
+    from kb_platform.heartbeats import forget, worker_name
+
+    forget(worker_name(getattr(sender, "hostname", "")))

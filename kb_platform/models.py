@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 
@@ -58,3 +59,14 @@ class ConfigStamp(models.Model):
 
     def __str__(self) -> str:
         return str(self.stamp)
+
+
+class WorkerHeartbeat(models.Model):
+    """When a worker process was last heard of, and which queues it serves."""
+
+    name = models.CharField(max_length=200, primary_key=True)
+    queues = ArrayField(models.CharField(max_length=50))
+    beat_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,315 @@
+"""What operators see of processing: counts of all files, names only of those that the reader may see.
+
+Counts, reasons and times say nothing of what a document holds, so they are of everything.
+"""
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db import DatabaseError, connection
+from django.db.models import Count, F, Min, Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django_stubs_ext import StrOrPromise
+from redis.exceptions import RedisError
+
+from accounts.permissions.visibility import visible_scopes
+from accounts.values import Principal
+from ingestion.embedding.errors import EmbedderUnavailable
+from ingestion.embedding.registry import get_embedder
+from ingestion.ledger import BELLS
+from ingestion.models import IngestJob
+from ingestion.reasons import cause_text
+from kb_platform.heartbeats import WorkerLife, workers
+
+SHOWN = 8
+RATE_WINDOW = timedelta(minutes=15)
+DAY = timedelta(hours=24)
+LOW_DISK_SHARE = 0.05
+_EMBEDDER_CHECKED_S = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One stage of the ledger. `silent_since`: the last heartbeat of its queue while files wait and nobody is heard."""
+
+    key: str
+    label: StrOrPromise
+    queue: str
+    running: int
+    waiting: int
+    failed: int
+    alive: int
+    oldest_at: datetime | None
+    is_stalled: bool
+    silent_since: datetime | None = None
+
+    @property
+    def command(self) -> str:
+        return f"python manage.py worker {self.queue}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Failed files with one reason."""
+
+    code: str
+    text: str
+    stage: StrOrPromise
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency:
+    name: StrOrPromise
+    is_ok: bool
+    told: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A job by itself. `name` is empty when its document is not open to the reader."""
+
+    job: IngestJob
+    name: str
+    document_uid: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processing:
+    stages: tuple[Stage, ...]
+    done: int
+    median_s: float | None
+    per_hour: float
+    clears_s: float | None
+    causes: tuple[Cause, ...]
+    workers: tuple[WorkerLife, ...]
+    dependencies: tuple[Dependency, ...]
+    running_lines: tuple[Line, ...]
+    waiting_lines: tuple[Line, ...]
+    failed_lines: tuple[Line, ...]
+
+    def _sum(self, name: str) -> int:
+        return sum(getattr(stage, name) for stage in self.stages)
+
+    @property
+    def running(self) -> int:
+        return self._sum("running")
+
+    @property
+    def waiting(self) -> int:
+        return self._sum("waiting")
+
+    @property
+    def failed(self) -> int:
+        return self._sum("failed")
+
+    @property
+    def is_stalled(self) -> bool:
+        return any(stage.is_stalled for stage in self.stages)
+
+    @property
+    def stalled(self) -> tuple[Stage, ...]:
+        return tuple(stage for stage in self.stages if stage.is_stalled)
+
+    @property
+    def oldest_at(self) -> datetime | None:
+        return min((stage.oldest_at for stage in self.stages if stage.oldest_at), default=None)
+
+    @property
+    def busiest(self) -> int:
+        """What the longest bar stands for."""
+        return max([1, *(stage.running + stage.waiting + stage.failed for stage in self.stages)])
+
+
+def stages_now(lives: list[WorkerLife]) -> tuple[Stage, ...]:
+    """Both stages with counts of all files."""
+    open_jobs, failed = Q(ended_at=None), Q(pk__in=failed_jobs().values("pk"))
+    held = Q(lease_until__gt=timezone.now())
+    waiting = open_jobs & (~held | Q(lease_until=None))
+    rows: dict[str, dict[str, Any]] = {
+        row["stage"]: {**row}
+        for row in IngestJob.objects.filter(open_jobs | failed)
+        .values("stage")
+        .annotate(
+            running=Count("pk", filter=open_jobs & held),
+            waiting=Count("pk", filter=waiting),
+            failed=Count("pk", filter=failed),
+            oldest=Min("created_at", filter=waiting),
+        )
+        .order_by()
+    }
+    return tuple(_stage(stage, rows.get(stage.value, {}), lives) for stage in BELLS)
+
+
+def _stage(stage: IngestJob.Stage, row: dict[str, Any], lives: list[WorkerLife]) -> Stage:
+    queue = BELLS[stage][1]
+    serving = [life for life in lives if queue in life.queues]
+    alive = sum(life.is_alive for life in serving)
+    waiting = row.get("waiting", 0)
+    return Stage(
+        key=stage.value,
+        label=stage.label,
+        queue=queue,
+        running=row.get("running", 0),
+        waiting=waiting,
+        failed=row.get("failed", 0),
+        alive=alive,
+        oldest_at=row.get("oldest"),
+        is_stalled=bool(waiting) and not alive and not row.get("running", 0),
+        silent_since=max((life.beat_at for life in serving), default=None),
+    )
+
+
+def stalled_stages() -> tuple[Stage, ...]:
+    """Stages where files wait and no worker has been heard of for a minute; for banners."""
+    if not IngestJob.objects.filter(ended_at=None).exists():
+        return ()
+    return tuple(stage for stage in stages_now(workers()) if stage.is_stalled)
+
+
+def failed_jobs() -> QuerySet[IngestJob]:
+    """Failed jobs that still need a person: of the newest version of a document that is in use."""
+    return IngestJob.objects.filter(
+        state=IngestJob.State.FAILED,
+        version=F("version__document__latest_version"),
+        version__document__archived_at=None,
+    )
+
+
+def processing_for(principal: Principal) -> Processing:
+    lives = workers()
+    stages = stages_now(lives)
+    done, median_s = _done()
+    per_hour = _per_hour()
+    unfinished = sum(stage.running + stage.waiting for stage in stages)
+    flows = per_hour > 0 and unfinished and not any(stage.is_stalled for stage in stages)
+    seen = frozenset(visible_scopes(principal))
+    open_jobs = IngestJob.objects.filter(ended_at=None).order_by("id")
+    held = Q(lease_until__gt=timezone.now())
+    return Processing(
+        stages=stages,
+        done=done,
+        median_s=median_s,
+        per_hour=per_hour,
+        clears_s=unfinished / per_hour * 3600 if flows else None,
+        causes=_causes(),
+        workers=tuple(lives),
+        dependencies=_dependencies(),
+        running_lines=_lines(open_jobs.filter(held), seen),
+        waiting_lines=_lines(open_jobs.exclude(held), seen),
+        failed_lines=_lines(failed_jobs().order_by("-ended_at"), seen),
+    )
+
+
+def _done() -> tuple[int, float | None]:
+    """Files that became searchable within a day, and the median seconds from upload to there."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select count(*), percentile_cont(0.5) within group (order by extract(epoch from ended_at - created_at))"
+            " from ingestion_ingestjob where state = %s and ended_at > %s",
+            [IngestJob.State.SUCCEEDED, timezone.now() - DAY],
+        )
+        count, median = cursor.fetchone()
+    return count, float(median) if median is not None else None
+
+
+def _per_hour() -> float:
+    """At the present rate: what ended within a quarter of an hour."""
+    since = timezone.now() - RATE_WINDOW
+    ended = IngestJob.objects.filter(ended_at__gt=since, state=IngestJob.State.SUCCEEDED).count()
+    return ended * (timedelta(hours=1) / RATE_WINDOW)
+
+
+def _causes() -> tuple[Cause, ...]:
+    rows = (
+        failed_jobs()
+        .values("version__reason_code", "stage")
+        .annotate(n=Count("pk"))
+        .order_by("-n", "version__reason_code")
+    )
+    labels = dict(IngestJob.Stage.choices)
+    return tuple(
+        Cause(
+            code=row["version__reason_code"],
+            text=cause_text(row["version__reason_code"]),
+            stage=labels.get(row["stage"], ""),
+            count=row["n"],
+        )
+        for row in rows
+    )
+
+
+def _lines(jobs: QuerySet[IngestJob], seen: frozenset[int]) -> tuple[Line, ...]:
+    rows = jobs.select_related("version__document")[:SHOWN]
+    return tuple(_line(job, job.version.document.scope_id in seen) for job in rows)
+
+
+def _line(job: IngestJob, visible: bool) -> Line:
+    version = job.version
+    return Line(
+        job=job,
+        name=version.file_name if visible else "",
+        document_uid=str(version.document.uid) if visible else "",
+    )
+
+
+# --- dependencies -----------------------------------------------------------------------------------------
+
+
+def _dependencies() -> tuple[Dependency, ...]:
+    folders = {Path(settings.DATA_DIR), Path(settings.BLOB_DIR)}
+    return (
+        _timed("PostgreSQL", _ask_database),
+        _timed("Valkey", lambda: cache.get("readyz")),
+        _embedder(),
+        *(_disk(folder) for folder in sorted(folders)),
+    )
+
+
+def _ask_database() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("select 1")
+
+
+def _timed(name: StrOrPromise, ask: Callable[[], object]) -> Dependency:
+    begun = time.perf_counter()
+    try:
+        ask()
+    except (DatabaseError, RedisError, OSError, EmbedderUnavailable):
+        return Dependency(name=name, is_ok=False, told=_("does not answer"))
+    return Dependency(name=name, is_ok=True, told=_milliseconds(time.perf_counter() - begun))
+
+
+def _milliseconds(seconds: float) -> str:
+    ms = seconds * 1000
+    return f"{ms:.0f} ms" if ms >= 1 else "< 1 ms"
+
+
+_embedder_seen: tuple[float, Dependency] | None = None
+
+
+def _embedder() -> Dependency:
+    """The embedding of a short question, at most once a minute: it costs real work."""
+    global _embedder_seen
+    if _embedder_seen is None or time.monotonic() - _embedder_seen[0] > _EMBEDDER_CHECKED_S:
+        found = _timed(_("Embedding model"), lambda: get_embedder().embed_query("ping"))
+        _embedder_seen = (time.monotonic(), found)
+    return _embedder_seen[1]
+
+
+def _disk(folder: Path) -> Dependency:
+    name = _("Disk of the data") if folder == Path(settings.DATA_DIR) else _("Disk of the files")
+    while not folder.exists():
+        folder = folder.parent
+    usage = shutil.disk_usage(folder)
+    free = {"free": f"{usage.free / 1e9:,.1f} GB", "total": f"{usage.total / 1e9:,.1f} GB"}
+    told = _("%(free)s of %(total)s free") % free
+    return Dependency(name=name, is_ok=usage.free > usage.total * LOW_DISK_SHARE, told=told)

@@ -1,0 +1,74 @@
+"""That workers are alive: each writes a row every few seconds, whether it has work or not."""
+
+import logging
+import socket
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from kb_platform.models import WorkerHeartbeat
+
+log = logging.getLogger(__name__)
+EVERY_S = 10.0
+SILENT_AFTER = timedelta(seconds=60)
+FORGOTTEN_AFTER = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerLife:
+    name: str
+    queues: tuple[str, ...]
+    beat_at: datetime
+    is_alive: bool
+
+
+def beat(name: str, queues: Sequence[str]) -> None:
+    """Write that the worker lives now, and drop those not heard of for a day."""
+    now = timezone.now()
+    WorkerHeartbeat.objects.update_or_create(name=name, defaults={"queues": sorted(queues), "beat_at": now})
+    WorkerHeartbeat.objects.filter(beat_at__lt=now - FORGOTTEN_AFTER).delete()
+
+
+def keep_beating(name: str, queues: Sequence[str]) -> None:
+    """Beat from a thread until the process ends."""
+    threading.Thread(target=_go_on, args=(name, tuple(queues)), name="worker heartbeat", daemon=True).start()
+
+
+def _go_on(name: str, queues: tuple[str, ...]) -> None:
+    pause = threading.Event()
+    while True:
+        try:
+            beat(name, queues)
+        except DatabaseError as error:
+            log.warning("worker heartbeat missed", extra={"cause": str(error).strip()[:200]})
+        finally:
+            connection.close()
+        pause.wait(EVERY_S)
+
+
+def forget(name: str) -> None:
+    """A worker that ends in order is not missed by name; its queue is, when files wait for it."""
+    try:
+        WorkerHeartbeat.objects.filter(name=name).delete()
+    except DatabaseError as error:
+        log.warning("worker heartbeat not removed", extra={"cause": str(error).strip()[:200]})
+
+
+def workers() -> list[WorkerLife]:
+    """Everybody heard of within a day, by name."""
+    oldest = timezone.now() - SILENT_AFTER
+    return [
+        WorkerLife(
+            name=row.name, queues=tuple(row.queues), beat_at=row.beat_at, is_alive=row.beat_at > oldest
+        )
+        for row in WorkerHeartbeat.objects.order_by("name")
+    ]
+
+
+def worker_name(hostname: str) -> str:
+    """What a worker is called on pages; `kind@host` by default."""
+    return (hostname or socket.gethostname())[:200]
