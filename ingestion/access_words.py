@@ -40,19 +40,12 @@ def change_lines(planned: AccessPlan) -> list[ChangeLine]:
 
 
 def _sight(planned: AccessPlan) -> Iterable[ChangeLine]:
-    documents = documents_phrase(planned.document_count)
     if gaining := len(planned.plan.gaining):
-        title = ngettext(
-            "%(n)d person gains sight of %(documents)s", "%(n)d people gain sight of %(documents)s", gaining
-        ) % {"n": gaining, "documents": documents}
-        added = [change for change in planned.plan.changes if change.after]
-        yield ChangeLine(icon="eye", css="acc", title=title, text=_named(added))
+        added = [change for change in planned.plan.changes if change.before is None]
+        yield ChangeLine(icon="eye", css="acc", title=_gain_title(gaining, planned), text=_named(added))
     if losing := len(planned.plan.losing):
-        title = ngettext(
-            "%(n)d person loses sight of %(documents)s", "%(n)d people lose sight of %(documents)s", losing
-        ) % {"n": losing, "documents": documents}
         gone = [change for change in planned.plan.changes if change.after is None]
-        yield ChangeLine(icon="eye-off", css="bad", title=title, text=_named(gone))
+        yield ChangeLine(icon="eye-off", css="bad", title=_loss_title(losing, planned), text=_named(gone))
     if planned.loses_own:
         yield ChangeLine(
             icon="alert-triangle",
@@ -60,6 +53,22 @@ def _sight(planned: AccessPlan) -> Iterable[ChangeLine]:
             title=_("You are among those who lose it"),
             text=_("You will not be able to take this back yourself."),
         )
+
+
+def _gain_title(people: int, planned: AccessPlan) -> str:
+    if not planned.document_count:
+        return ngettext("%(n)d person gains access", "%(n)d people gain access", people) % {"n": people}
+    return ngettext(
+        "%(n)d person gains sight of %(documents)s", "%(n)d people gain sight of %(documents)s", people
+    ) % {"n": people, "documents": documents_phrase(planned.document_count)}
+
+
+def _loss_title(people: int, planned: AccessPlan) -> str:
+    if not planned.document_count:
+        return ngettext("%(n)d person loses access", "%(n)d people lose access", people) % {"n": people}
+    return ngettext(
+        "%(n)d person loses sight of %(documents)s", "%(n)d people lose sight of %(documents)s", people
+    ) % {"n": people, "documents": documents_phrase(planned.document_count)}
 
 
 def documents_phrase(count: int) -> str:

@@ -14,6 +14,7 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 
+from accounts.models import User
 from accounts.permissions.plans import holder_names
 from accounts.selectors import groups
 from accounts.values import GrantRequest, Holder, HolderKind, Permission, Principal, StoredGrant
@@ -44,6 +45,11 @@ class SharingRow:
     permission: str
     expires_on: str
     was: Shown | None = None
+
+    @property
+    def key(self) -> str:
+        """Part of the ids of its fields."""
+        return self.subject.replace(":", "-")
 
     @property
     def permission_label(self) -> str:
@@ -86,16 +92,26 @@ def staged_rows(
     members = {group.pk: getattr(group, "member_count", 0) for group in groups()}
     stored = {subject_of(grant.holder): grant for grant in grants}
     added = [subject for subject in edits if subject not in stored and edits[subject][0] != REMOVE]
-    names = holder_names([holder_of(subject) for subject in added])
+    names = _named([holder_of(subject) for subject in added])
     rows = [
         _row(principal, grant.holder, (grant.name, grant.email), members, shown_of(grant), edits.get(subject))
         for subject, grant in stored.items()
     ]
     return rows + [
-        _row(principal, holder, (names[holder], ""), members, None, edits[subject])
+        _row(principal, holder, names[holder], members, None, edits[subject])
         for subject in added
         if (holder := holder_of(subject)) in names
     ]
+
+
+def _named(holders: Sequence[Holder]) -> dict[Holder, tuple[str, str]]:
+    """Name and e-mail address of those that exist."""
+    people = [holder.id for holder in holders if holder.kind is HolderKind.USER]
+    emails = dict(User.objects.filter(pk__in=people).values_list("pk", "email"))
+    return {
+        holder: (name, emails.get(holder.id, "") if holder.kind is HolderKind.USER else "")
+        for holder, name in holder_names(holders).items()
+    }
 
 
 def _row(

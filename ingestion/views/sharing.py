@@ -154,11 +154,25 @@ def _of_document(request: PageRequest, uid: str) -> Subject:
             "subject_name": document.title,
             "mode": "own" if own else "collection",
             "follows_collection": follows,
+            **_frame(document),
         },
         done_url=reverse("document_sharing", args=[document.uid]),
         editable=own,
         switches=own == follows,
     )
+
+
+def _frame(document: Document) -> dict[str, Any]:
+    """What the head of a document's pages shows to somebody who manages it."""
+    scopes = {document.scope_id}
+    return {
+        "tab": "access",
+        "version_count": document.versions.count(),
+        "may_edit": True,
+        "may_manage": True,
+        "contributable": scopes,
+        "manageable": scopes,
+    }
 
 
 def _respond(request: PageRequest, read: Callable[[], Subject]) -> HttpResponse:
@@ -190,7 +204,7 @@ def _respond(request: PageRequest, read: Callable[[], Subject]) -> HttpResponse:
         "change_count": staged.change_count + subject.switches,
         "confirm": asked,
         "gaining": len(staged.planned.plan.gaining) if staged.planned else 0,
-        "documents": documents_phrase(staged.planned.document_count) if staged.planned else "",
+        "documents": _how_many(staged.planned),
         "typed": _typed(request, bool(staged.found or staged.problem)),
         **_checked_person(request, subject.scope),
     }
@@ -286,6 +300,11 @@ def _checked_person(request: PageRequest, scope: AccessScope) -> dict[str, Any]:
     if len(people) > 1:
         return {"candidates": people}
     return {"verdict": explain_access(scope, find_user(str(people[0].holder.id)))}
+
+
+def _how_many(planned: AccessPlan | None) -> str:
+    """The documents concerned in words, empty where there are none yet."""
+    return documents_phrase(planned.document_count) if planned and planned.document_count else ""
 
 
 def _digest(planned: AccessPlan) -> str:
