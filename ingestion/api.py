@@ -4,7 +4,8 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import FileResponse, HttpResponse
+from django.http import FileResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -308,13 +309,13 @@ class DocumentFile(APIView):
 @policy(Access.OBJECT, scope=READERS)
 class DocumentPage(APIView):
     @extend_schema(responses={(200, "image/webp"): bytes})
-    def get(self, request: Request, uid: str, page: int) -> HttpResponse:
+    def get(self, request: Request, uid: str, page: int) -> HttpResponseBase:
         document = selectors.get_document(principal_on(request), uid)
         number = request.query_params.get("version", "")
         version = selectors.get_published_version(
             document, int(number) if number.isdecimal() and len(number) < 10 else None
         )
-        return files.page_image(version, page)
+        return files.page_image(request._request, version, page)
 
 
 @policy(Access.OBJECT, scope=READERS, write_scope="ingest")

@@ -1,6 +1,11 @@
 """Serving what was uploaded: the original always as an attachment, a PDF page as an image. The caller has checked access."""
 
-from django.http import FileResponse, HttpResponse
+from http import HTTPStatus
+
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
+from django.utils.http import quote_etag
 
 from ingestion.blobs import path_of
 from ingestion.models import DocumentVersion
@@ -27,11 +32,18 @@ def attachment(version: DocumentVersion) -> FileResponse:
     return response
 
 
-def page_image(version: DocumentVersion, page: int) -> HttpResponse:
-    """A page of a PDF as WebP; NotFound for other kinds and pages that do not exist."""
-    if version.media_type != PDF:
+def page_image(request: HttpRequest, version: DocumentVersion, page: int) -> HttpResponseBase:
+    """A page of a PDF as WebP; NotFound for other kinds and pages that do not exist.
+
+    Browsers keep it but ask each time, so that whoever lost access no longer sees it.
+    """
+    if version.media_type != PDF or not 1 <= page <= (version.page_count or 1):
         raise NotFound()
-    response = HttpResponse(page_images.page_image(version.blob, page), content_type="image/webp")
-    response["Cache-Control"] = "private, max-age=3600"
+    etag = quote_etag(f"{version.blob[:32]}-{page}-{page_images.WIDTH_PX}")
+    response = get_conditional_response(request, etag=etag)
+    if response is None or response.status_code != HTTPStatus.NOT_MODIFIED:
+        response = HttpResponse(page_images.page_image(version.blob, page), content_type="image/webp")
+    response["ETag"] = etag
+    response["Cache-Control"] = "private, no-cache"
     response["Cross-Origin-Resource-Policy"] = "same-origin"
     return response

@@ -1,13 +1,15 @@
-"""The source viewer's page of a document: structured text around a passage, its boxes, and the way to the rest.
+"""The source viewer's view of a document: structured text and page images with the cited passages marked.
 
 Everything is read as somebody. Documents without pages are shown in parts of a bounded number of elements.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import reduce
+from itertools import pairwise
+from operator import or_
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from accounts.values import Principal
 from ingestion import selectors
@@ -16,32 +18,60 @@ from ingestion.models import Document, DocumentVersion, Element
 from ingestion.parsing.elements import Kind
 from kb_platform.errors import NotFound
 from retrieval.chat.selectors import get_message, visible_message
-from retrieval.chat.values import ShownCitation
+from retrieval.chat.values import ShownCitation, ShownMessage
 
 PART = 200  # elements of a document without pages shown at once
 OUTLINE = 80
+MOST_PAGES = 4  # of one passage shown at once
+A4 = (595.0, 842.0)
 LIST_KINDS = (Kind.LIST_ITEM, Kind.STEP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What the address asks for. `first`, `last`: element orders of the passage; `cite`: uid of the answer citing it."""
+    """What the address asks for. `first`, `last`: element orders of the passage; `cite`: uid of the answer citing it.
+
+    nearest: a page that does not exist stands for the nearest one that does.
+    """
 
     version: int | None = None
     first: int | None = None
     last: int | None = None
     page: int | None = None
+    nearest: bool = False
     cite: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A passage to mark: element orders, both included. number: of its chip, None when no answer cites it."""
+
+    first: int
+    last: int
+    number: int | None
+    is_active: bool
+
+    def holds(self, element: Element) -> bool:
+        return self.first <= element.order <= self.last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Elements shown as one piece: one heading, paragraph or table, or the items of one list."""
+    """Elements shown as one piece: one heading, paragraph or table, or the items of one list.
+
+    numbers: of the citations that begin here. is_cited: inside of any; is_active: of the one that is looked at.
+    """
 
     kind: str
     elements: tuple[Element, ...]
-    is_cited: bool
-    is_first_cited: bool = False
+    numbers: tuple[int, ...] = ()
+    is_cited: bool = False
+    is_active: bool = False
+    is_first: bool = False
+
+    @property
+    def marks(self) -> str:
+        return "hit on" if self.is_active else "hit" if self.is_cited else ""
 
     @property
     def element(self) -> Element:
@@ -63,28 +93,74 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """The boxes of one passage on one page, in points; the number stands in the margin at `x`, `y`."""
+
+    number: int | None
+    is_active: bool
+    boxes: tuple[dict[str, float], ...]
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageImage:
-    """A page with its boxes, in points. `number` counts from 1."""
+    """A page with its marks, in points. `number` counts from 1."""
 
     number: int
     width: float
     height: float
-    boxes: tuple[dict[str, float], ...]
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutlineEntry:
+    """A heading with the numbers of the passages cited below it."""
+
+    heading: Element
+    numbers: tuple[int, ...]
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer through which the document is looked at. citations: all; here: those in this version of it."""
+
+    conversation_uid: str = ""
+    citations: tuple[ShownCitation, ...] = ()
+    here: tuple[ShownCitation, ...] = ()
+    active: ShownCitation | None = None
+
+    def _beside(self, step: int) -> ShownCitation | None:
+        at = self.citations.index(self.active) + step if self.active else -1
+        return self.citations[at] if 0 <= at < len(self.citations) else None
+
+    @property
+    def previous(self) -> ShownCitation | None:
+        return self._beside(-1)
+
+    @property
+    def next(self) -> ShownCitation | None:
+        return self._beside(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewed:
+    """part: the first page or part shown, last_part the last. same_passage: of a superseded version, the element of
+    the current one that stands under the same heading."""
+
     document: Document
     version: DocumentVersion
     place: Place
     blocks: tuple[Block, ...]
-    outline: tuple[Element, ...]
+    outline: tuple[OutlineEntry, ...]
     passage: tuple[Element, ...]
-    image: PageImage | None
+    images: tuple[PageImage, ...]
     part: int
+    last_part: int
     part_count: int
-    citations: tuple[ShownCitation, ...] = ()
-    conversation_uid: str = ""
+    answer: Answer
+    same_passage: Element | None = None
 
     @property
     def is_superseded(self) -> bool:
@@ -92,7 +168,19 @@ class Viewed:
 
     @property
     def is_paged(self) -> bool:
-        return self.image is not None
+        return bool(self.images)
+
+    @property
+    def quoted(self) -> tuple[Element, ...]:
+        """The passage, when it stands on a page that is shown and no box says where."""
+        shown = {image.number for image in self.images}
+        is_drawn = any(mark.is_active for image in self.images for mark in image.marks)
+        is_here = any(element.page in shown for element in self.passage)
+        return self.passage if is_here and not is_drawn else ()
+
+    @property
+    def next_page(self) -> int | None:
+        return self.last_part + 1 if self.is_paged and self.last_part < self.part_count else None
 
 
 def view_document(principal: Principal, uid: str, place: Place) -> Viewed:
@@ -101,42 +189,77 @@ def view_document(principal: Principal, uid: str, place: Place) -> Viewed:
     version = selectors.get_published_version(document, place.version)
     elements = selectors.elements_of(version)
     passage = _passage(elements, place)
-    is_paged = version.media_type == PDF and bool(version.page_count)
-    if is_paged:
-        part, part_count = _page_number(version, place, passage), version.page_count or 1
-        shown = elements.filter(page=part)
+    answer = _answer(principal, document, version, place)
+    spans = _spans(place, answer)
+    images: tuple[PageImage, ...] = ()
+    if version.media_type == PDF and version.page_count:
+        pages, part_count = _pages(version.page_count, place, passage), version.page_count
+        shown = elements.filter(reduce(or_, (_touches(page) for page in pages)))
+        images = tuple(_images(elements, pages, spans))
     else:
         part, part_count = _part_number(elements, place)
+        pages = (part,)
         shown = elements.filter(order__gte=(part - 1) * PART, order__lt=part * PART)
-    citations, conversation_uid = _cited(principal, document, version, place.cite)
     return Viewed(
         document=document,
         version=version,
         place=place,
-        blocks=tuple(blocks_of(list(shown), place)),
-        outline=tuple(_outline(elements)),
+        blocks=tuple(blocks_of(list(shown), spans)),
+        outline=tuple(_outline(elements, answer, place)),
         passage=tuple(passage),
-        image=_image(elements, passage, part) if is_paged else None,
-        part=part,
+        images=images,
+        part=pages[0],
+        last_part=pages[-1],
         part_count=part_count,
-        citations=citations,
-        conversation_uid=conversation_uid,
+        answer=answer,
+        same_passage=_same_passage(document, version, passage),
     )
+
+
+def _spans(place: Place, answer: Answer) -> list[Span]:
+    """The passage that is looked at, and the others that the answer cites."""
+    spans = [
+        Span(
+            first=citation.first_element,
+            last=citation.last_element,
+            number=citation.n,
+            is_active=citation is answer.active,
+        )
+        for citation in answer.here
+    ]
+    if place.first is not None and answer.active is None:
+        spans.append(Span(first=place.first, last=_last(place), number=None, is_active=True))
+    return spans
+
+
+def _last(place: Place) -> int:
+    first = place.first or 0
+    return first if place.last is None else max(first, min(place.last, first + PART))
 
 
 def _passage(elements: QuerySet[Element], place: Place) -> list[Element]:
     if place.first is None:
         return []
-    last = place.last if place.last is not None else place.first
-    return list(elements.filter(order__gte=place.first, order__lte=min(last, place.first + PART)))
+    return list(elements.filter(order__gte=place.first, order__lte=_last(place)))
 
 
-def _page_number(version: DocumentVersion, place: Place, passage: Sequence[Element]) -> int:
-    cited = next((element.page for element in passage if element.page), 1)
-    wanted = place.page if place.page is not None else cited
-    if not 1 <= wanted <= (version.page_count or 1):
+def _touches(page: int) -> Q:
+    """Elements that begin on a page or reach onto it."""
+    return Q(page=page) | Q(boxes__contains=[{"page": page}])
+
+
+def _pages(page_count: int, place: Place, passage: Sequence[Element]) -> tuple[int, ...]:
+    """The page asked for, else all that the passage touches, else the first."""
+    if place.page is None:
+        touched = {box["page"] for element in passage for box in element.boxes}
+        touched |= {element.page for element in passage if element.page}
+        pages = sorted(page for page in touched if 1 <= page <= page_count)[:MOST_PAGES]
+        return tuple(range(pages[0], min(pages[-1], pages[0] + MOST_PAGES - 1) + 1)) if pages else (1,)
+    if place.nearest:
+        return (min(max(place.page, 1), page_count),)
+    if not 1 <= place.page <= page_count:
         raise NotFound()
-    return wanted
+    return (place.page,)
 
 
 def _part_number(elements: QuerySet[Element], place: Place) -> tuple[int, int]:
@@ -146,50 +269,79 @@ def _part_number(elements: QuerySet[Element], place: Place) -> tuple[int, int]:
     return min(max(wanted, 1), part_count), part_count
 
 
-def _outline(elements: QuerySet[Element]) -> QuerySet[Element]:
-    headings = elements.filter(kind__in=[Kind.TITLE, Kind.HEADING], level__lte=2)
-    return headings.only("order", "text", "level", "page", "version")[:OUTLINE]
-
-
-def blocks_of(elements: Sequence[Element], place: Place) -> list[Block]:
-    """Elements in reading order, neighbouring list items joined into lists that are cited as a whole or not at all."""
-    blocks: list[Block] = []
-    pending: list[Element] = []
-    for element in elements:
-        joins = pending and element.kind in LIST_KINDS and element.kind == pending[-1].kind
-        if not (joins and _is_cited(element, place) == _is_cited(pending[-1], place)):
-            _close(blocks, pending, place)
-            pending = []
-        pending.append(element)
-    _close(blocks, pending, place)
-    return blocks
-
-
-def _close(blocks: list[Block], pending: list[Element], place: Place) -> None:
-    if pending:
-        cited = _is_cited(pending[0], place)
-        first = cited and not any(block.is_cited for block in blocks)
-        blocks.append(
-            Block(kind=pending[0].kind, elements=tuple(pending), is_cited=cited, is_first_cited=first)
+def _outline(elements: QuerySet[Element], answer: Answer, place: Place) -> Iterable[OutlineEntry]:
+    """The upper headings, each with the numbers cited between it and the next."""
+    headings = list(
+        elements.filter(kind__in=[Kind.TITLE, Kind.HEADING], level__lte=2).only(
+            "order", "text", "level", "page", "version"
+        )[:OUTLINE]
+    )
+    for heading, after in pairwise([*headings, None]):
+        if heading is None:
+            return
+        end = after.order if after else None
+        yield OutlineEntry(
+            heading=heading,
+            numbers=tuple(c.n for c in answer.here if _within(c.first_element, heading.order, end)),
+            is_current=_within(place.first, heading.order, end),
         )
 
 
-def _is_cited(element: Element, place: Place) -> bool:
-    if place.first is None:
-        return False
-    return place.first <= element.order <= (place.last if place.last is not None else place.first)
+def _within(order: int | None, begin: int, end: int | None) -> bool:
+    return order is not None and begin <= order and (end is None or order < end)
 
 
-def _image(elements: QuerySet[Element], passage: Sequence[Element], page: int) -> PageImage:
-    """The page's size comes from any box on it; without one it is A4, and nothing is drawn."""
-    cited = [box for element in passage for box in element.boxes if box["page"] == page]
-    sized: list[dict[str, Any]] = cited or [
-        box
-        for boxes in elements.filter(page=page).exclude(boxes=[]).values_list("boxes", flat=True)[:1]
-        for box in boxes
-        if box["page"] == page
+def blocks_of(elements: Sequence[Element], spans: Sequence[Span]) -> list[Block]:
+    """Elements in reading order, neighbouring list items of the same passages joined into one list."""
+    groups: list[list[Element]] = []
+    for element in elements:
+        before = groups[-1][-1] if groups else None
+        joins = before is not None and element.kind in LIST_KINDS and element.kind == before.kind
+        if before is not None and joins and _held(element, spans) == _held(before, spans):
+            groups[-1].append(element)
+        else:
+            groups.append([element])
+    told: set[int] = set()
+    blocks: list[Block] = []
+    for group in groups:
+        held = [spans[index] for index in _held(group[0], spans)]
+        numbers = [span.number for span in held if span.number is not None and span.number not in told]
+        told.update(numbers)
+        active = any(span.is_active for span in held)
+        blocks.append(
+            Block(
+                kind=group[0].kind,
+                elements=tuple(group),
+                numbers=tuple(numbers),
+                is_cited=bool(held),
+                is_active=active,
+                is_first=active and not any(block.is_active for block in blocks),
+            )
+        )
+    return blocks
+
+
+def _held(element: Element, spans: Sequence[Span]) -> tuple[int, ...]:
+    return tuple(index for index, span in enumerate(spans) if span.holds(element))
+
+
+def _images(elements: QuerySet[Element], pages: Sequence[int], spans: Sequence[Span]) -> Iterable[PageImage]:
+    cited = Q(pk__in=[])
+    for span in spans:
+        cited |= Q(order__range=(span.first, span.last))
+    drawn = list(elements.filter(cited))
+    for page in pages:
+        width, height = _page_size(elements, page)
+        marks = (_mark(page, span, drawn) for span in spans)
+        yield PageImage(number=page, width=width, height=height, marks=tuple(mark for mark in marks if mark))
+
+
+def _mark(page: int, span: Span, elements: Sequence[Element]) -> Mark | None:
+    found = [
+        box for element in elements if span.holds(element) for box in element.boxes if box["page"] == page
     ]
-    width, height = (sized[0]["page_width"], sized[0]["page_height"]) if sized else (595.0, 842.0)
+    if not found:
+        return None
     boxes = tuple(
         {
             "x": round(box["x0"] - 1, 1),
@@ -197,23 +349,54 @@ def _image(elements: QuerySet[Element], passage: Sequence[Element], page: int) -
             "width": round(box["x1"] - box["x0"] + 2, 1),
             "height": round(box["y1"] - box["y0"] + 2, 1),
         }
-        for box in cited
+        for box in found
     )
-    return PageImage(number=page, width=width, height=height, boxes=boxes)
+    left = min(box["x"] for box in boxes)
+    return Mark(
+        number=span.number,
+        is_active=span.is_active,
+        boxes=boxes,
+        x=max(2.0, round(left - 22, 1)),
+        y=max(2.0, boxes[0]["y"]),
+    )
 
 
-def _cited(
-    principal: Principal, document: Document, version: DocumentVersion, message_uid: str
-) -> tuple[tuple[ShownCitation, ...], str]:
-    """The passages of this version that one of the reader's own answers cites, and its conversation's uid."""
-    if not message_uid:
-        return (), ""
+def _page_size(elements: QuerySet[Element], page: int) -> tuple[float, float]:
+    """From any box on the page; without one it is A4, and nothing is drawn."""
+    for boxes in elements.filter(_touches(page)).exclude(boxes=[]).values_list("boxes", flat=True)[:3]:
+        for box in boxes:
+            if box["page"] == page:
+                return box["page_width"], box["page_height"]
+    return A4
+
+
+def _answer(principal: Principal, document: Document, version: DocumentVersion, place: Place) -> Answer:
+    """One of the reader's own answers, as it may be shown now; nothing for all others."""
+    message = _own_message(principal, place.cite)
+    if message is None:
+        return Answer()
+    uid = str(document.uid)
+    here = tuple(c for c in message.citations if (c.document_uid, c.version_number) == (uid, version.number))
+    asked = (place.first, _last(place))
+    active = next((c for c in here if (c.first_element, c.last_element) == asked), None)
+    return Answer(
+        conversation_uid=message.conversation_uid, citations=message.citations, here=here, active=active
+    )
+
+
+def _own_message(principal: Principal, uid: str) -> ShownMessage | None:
+    if not uid:
+        return None
     try:
-        message = visible_message(principal, get_message(principal, message_uid))
+        return visible_message(principal, get_message(principal, uid))
     except NotFound:
-        return (), ""
-    here = (str(document.uid), version.number)
-    return (
-        tuple(c for c in message.citations if (c.document_uid, c.version_number) == here),
-        message.conversation_uid,
-    )
+        return None
+
+
+def _same_passage(document: Document, version: DocumentVersion, passage: Sequence[Element]) -> Element | None:
+    """Where the passage's heading stands in the version in force."""
+    current = document.active_version
+    if current is None or current.pk == version.pk or not passage or not passage[0].heading_path:
+        return None
+    headings = selectors.elements_of(current).filter(kind__in=[Kind.TITLE, Kind.HEADING])
+    return headings.filter(text=passage[0].heading_path[-1]).first()

@@ -284,6 +284,11 @@ def test_pages_of_a_pdf_are_images_and_stop_where_it_ends(post, api, owner, embe
     assert page.status_code == 200
     assert page.content[:4] == b"RIFF"
     assert page["Cache-Control"].startswith("private")
+    assert page["Cache-Control"] == "private, no-cache"
+    again = client.get(
+        f"/api/v1/documents/{made['id']}/pages/1.webp", headers={"If-None-Match": page["ETag"]}
+    )
+    assert (again.status_code, again.content) == (304, b"")
     assert client.get(f"/api/v1/documents/{made['id']}/pages/2.webp").status_code == 404
 
 

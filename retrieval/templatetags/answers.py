@@ -60,9 +60,9 @@ def degraded_sentences(channels: Iterable[str]) -> tuple[str, ...]:
 
 
 @register.simple_tag
-def part_url(viewed: Viewed, step: int) -> str:
-    """The page or part before or after, with the passage kept in the address."""
-    uid, number = viewed.document.uid, viewed.part + step
+def part_url(viewed: Viewed, number: int) -> str:
+    """Another page or part, with the passage kept in the address."""
+    uid = viewed.document.uid
     place = viewed.place
     kept = {"from": place.first, "to": place.last, "version": place.version, "cite": place.cite or None}
     query = urlencode({name: value for name, value in kept.items() if value is not None})

@@ -1,7 +1,11 @@
-"""The source viewer: a document as text, or its page image with the passage marked."""
+"""The source viewer: a document as text, or its page images with the passages marked.
+
+The script of the conversation asks for the same address with `X-Part: panel` and shows it beside the answer.
+"""
 
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
 from accounts.requests import PageRequest
@@ -15,7 +19,11 @@ def source(request: PageRequest, uid: str, page: int | None = None) -> HttpRespo
     place = parse_place(request.GET, page)
     viewed = view_document(request.principal, uid, place)
     mode = "text" if request.GET.get("view") == "text" or not viewed.is_paged else "page"
-    return render(request, "retrieval/source.html", {"viewed": viewed, "place": place, "mode": mode})
+    is_panel = request.headers.get("X-Part") == "panel"
+    template = "retrieval/_source_panel.html" if is_panel else "retrieval/source.html"
+    response = render(request, template, {"viewed": viewed, "place": place, "mode": mode})
+    patch_vary_headers(response, ["X-Part"])
+    return response
 
 
 def parse_place(query: QueryDict, page: int | None) -> Place:
@@ -25,6 +33,7 @@ def parse_place(query: QueryDict, page: int | None) -> Place:
         first=_number(query.get("from")),
         last=_number(query.get("to")),
         page=page if page is not None else _number(query.get("page")),
+        nearest=page is None,
         cite=query.get("cite", ""),
     )
 

@@ -1,5 +1,6 @@
 // Asking without a page load: the question appears at once, the answer streams in below it. Forms post without it.
 import { answerEvents } from './answer_events.mjs';
+import './source_panel.mjs';
 
 const box = document.querySelector('.msgs'), template = document.getElementById('turn'), live = document.getElementById('live');
 const composer = document.getElementById('composer'), field = composer.elements.question;

@@ -1,6 +1,8 @@
 import pytest
+from django.utils import timezone
 
 from ingestion.models import DocumentVersion, Element, VersionState
+from retrieval.models import Conversation, Message
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -78,3 +80,67 @@ def test_boxes_of_a_pdf_passage_are_drawn_in_points_of_its_page(visit, reader, d
     assert '<rect class="hl" x="9.0" y="19.0" width="102.5" height="22.0"' in page
     assert "?version=1" in page
     assert visit(reader).get(f"/d/{document.uid}/p/4").status_code == 404
+
+
+def a_box(page, top):
+    return {"page": page, "x0": 60.0, "y0": top, "x1": 500.0, "y1": top + 20,
+            "page_width": 595.0, "page_height": 842.0}  # fmt: skip
+
+
+@pytest.fixture
+def two_pages(document):
+    """The last paragraph of a PDF begins on page 2 and ends on page 3."""
+    version = document.active_version
+    version.media_type, version.page_count = "application/pdf", 4
+    version.save()
+    version.elements.filter(order=2).update(page=2, boxes=[a_box(2, 780.0), a_box(3, 60.0)])
+    return document
+
+
+def test_a_passage_over_two_pages_shows_both_with_their_boxes(visit, calm, reader, two_pages):
+    page = calm(visit(reader).get(f"/d/{two_pages.uid}?from=2&to=2"))
+    assert page.count('<div class="pg">') == 2
+    first, second = page.split('<div class="pg">')[1:]
+    assert 'y="779.0"' in first
+    assert 'y="59.0"' in second
+    assert "2–3 / 4" in page
+    assert f"/d/{two_pages.uid}/p/4" in page
+    assert f"/d/{two_pages.uid}/p/1" in page
+    assert calm(visit(reader).get(f"/d/{two_pages.uid}/p/3?from=2&to=2")).count('<div class="pg">') == 1
+
+
+def test_all_cited_passages_are_marked_with_the_numbers_of_their_chips(visit, calm, reader, two_pages):
+    conversation = Conversation.objects.create(user_id=reader.user_id, title="t")
+    message = Message.objects.create(conversation=conversation, question="q", answer="a [1] [2]")
+    for n, order in ((1, 2), (2, 1)):
+        message.citations.create(
+            n=n, document=two_pages, version=two_pages.active_version, first_element=order,
+            last_element=order, quote="q",
+        )  # fmt: skip
+    path = f"/d/{two_pages.uid}?version=1&from=2&to=2&cite={message.uid}"
+    page = calm(visit(reader).get(path))
+    assert page.count('text-anchor="middle">1</text>') == 2
+    assert 'class="hit on" id="passage"><b class="hn">1</b>The hotel cap' in page
+    assert "source 1 of 2" in page
+    assert "from=1&amp;to=1&amp;cite=" in page.split('data-step="1"')[0].rpartition("<a")[2]
+    panel = calm(visit(reader).get(path, headers={"X-Part": "panel"}))
+    assert panel.lstrip().startswith('<div class="view')
+    assert "Cited here:" in panel
+
+
+def test_a_passage_without_boxes_is_quoted_and_nothing_is_drawn(visit, calm, reader, two_pages):
+    two_pages.active_version.elements.filter(order=1).update(page=1, boxes=[])
+    page = calm(visit(reader).get(f"/d/{two_pages.uid}?from=1&to=1"))
+    assert "its place on the page is not known" in page
+    assert "<blockquote>Rail travel is second class.</blockquote>" in page
+    assert 'class="hl"' not in page
+
+
+def test_an_archived_document_says_so(visit, calm, reader, document):
+    document.archived_at = timezone.now()
+    document.save()
+    assert "This document is archived" in calm(visit(reader).get(f"/d/{document.uid}"))
+
+
+def test_a_page_number_of_the_query_is_the_nearest_one(visit, reader, two_pages):
+    assert "4 / 4" in visit(reader).get(f"/d/{two_pages.uid}?page=99").content.decode()
