@@ -24,6 +24,11 @@ class ReadPassage:
     page: int | None
 
     @property
+    def heading(self) -> str:
+        """The nearest heading above it that says more than the title."""
+        return next((part for part in reversed(self.heading_path) if part != self.title), "")
+
+    @property
     def url(self) -> str:
         return source_url(self)
 

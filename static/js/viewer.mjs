@@ -11,7 +11,8 @@ export function prepare(viewer) {
   };
   const toPassage = () => {
     const pane = viewer.querySelector('[data-pane]:not([hidden])');
-    pane?.querySelector('#passage, .hlg.on .hl')?.scrollIntoView({ block: 'center' });
+    const passage = pane?.querySelector('#passage, .hlg.on');
+    passage?.scrollIntoView({ block: passage.getBoundingClientRect().height > pane.clientHeight * .8 ? 'start' : 'center' });
   };
   const scale = () => {
     viewer.querySelectorAll('.pg').forEach(page => { page.classList.toggle('z1', zoom === 1); page.classList.toggle('z2', zoom === 2); });
