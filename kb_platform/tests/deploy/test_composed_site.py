@@ -65,7 +65,7 @@ def machine(folder):
         ("valkey:6379", f"127.0.0.1:{ports['valkey']}"),
         ("valkey-server", f"valkey-server --port {ports['valkey']} --bind 127.0.0.1 --dir {folder}"),
         ("/data", str(folder / "data")),
-        ("/srv/zhiku", str(folder / "image")),
+        ("/srv/zhiku/static", str(folder / "image/static")),
         ("/tmp/build", str(folder / "build")),
     ]
     made = Machine(services=services, ports=ports, translations=translations, path=(POSTGRES, VALKEY))
@@ -110,7 +110,7 @@ def start_postgres(machine, folder):
 
 
 def create_database(machine, client):
-    done = machine.run("postgres", [str(ROOT / "kb_platform/deploy/postgres/10-zhiku.sh")], **client)
+    done = machine.run("postgres", ["kb_platform/deploy/postgres/10-zhiku.sh"], **client)
     assert done.returncode == 0, done.stderr
 
 
