@@ -7,19 +7,26 @@ new snapshot) -> judge the evidence -> trace. There is no second way to find a p
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.conf import settings
 from django.db import DatabaseError
 from django.db.backends.utils import CursorWrapper
 
 from accounts.values import Principal
-from ingestion.indexing.analyzer import distinct_query_terms
+from ingestion.indexing.analyzer import distinct_query_terms, lone_character
 from ingestion.indexing.generations import active_generation
 from ingestion.models import IndexGeneration
 from kb_platform.trace import new_trace_id, trace_id
 from retrieval.channels.dense import choose_plan, read_cosines, search_dense
-from retrieval.channels.lexical import TermStatistics, read_statistics, read_traits, search_lexical
+from retrieval.channels.lexical import (
+    TermStatistics,
+    Traits,
+    read_statistics,
+    read_terms_with,
+    read_traits,
+    search_lexical,
+)
 from retrieval.evidence import Support, assess, code_coverage, coverage, is_chinese
 from retrieval.fusion import Signal, fuse_by_evidence, fuse_by_rank
 from retrieval.hydration import HydratedPage, PageRequest, hydrate
@@ -95,6 +102,7 @@ def recall(
         principal=principal,
         generation=generation,
         terms=distinct_query_terms(request.text) if request.has_words else [],
+        character=lone_character(request.text) if request.has_words else None,
         pending=PendingVector(request.text) if request.mode.uses(DENSE) and request.has_words else None,
         timings=timings or Timings(),
     )
@@ -125,10 +133,13 @@ def judge(recalled: Recall, page: HydratedPage) -> Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ask:
+    """terms: the question's tokens. character: the one it consists of, which stands for all terms that contain it."""
+
     request: SearchRequest
     principal: Principal
     generation: IndexGeneration | None
     terms: list[str]
+    character: str | None
     pending: PendingVector | None
     timings: Timings
 
@@ -146,7 +157,10 @@ def _recall(ask: _Ask, *, failed: tuple[str, ...]) -> Recall:
         reach = resolve_reach(ask.principal, ask.request.filters)
         if reach.is_empty or not ask.request.has_words:
             return Recall(generation=index.number)
-        statistics = read_statistics(cursor, index.number, reach.scopes, ask.terms)
+        terms = ask.terms
+        if ask.character:
+            terms = read_terms_with(cursor, index.number, reach.scopes, ask.character) or terms
+        statistics = read_statistics(cursor, index.number, reach.scopes, terms)
         hits: dict[str, list[Hit]] = {}
         if ask.request.mode.uses(LEXICAL) and LEXICAL not in failed:
             with _channel(LEXICAL, ask.timings):
@@ -159,9 +173,12 @@ def _recall(ask: _Ask, *, failed: tuple[str, ...]) -> Recall:
                 hits[DENSE] = _dense(cursor, index.number, vector, statistics, reach)
         with ask.timings.measure("signals"):
             found = list(dict.fromkeys(hit.chunk_id for name in hits for hit in hits[name]))
-            traits = read_traits(cursor, index.number, found, ask.terms)
+            traits = read_traits(cursor, index.number, found, terms)
             cosines = _cosines(cursor, index.number, vector, hits)
     idf = statistics.idf()
+    if ask.character:  # any of the terms is all that was asked for
+        traits = {chunk_id: _as_one(chunk, ask.character) for chunk_id, chunk in traits.items()}
+        idf = {ask.character: max(idf.values())}
     other_language = "en" if is_chinese(ask.request.text) else "zh"
     signals = {
         chunk_id: Signal(
@@ -182,6 +199,11 @@ def _recall(ask: _Ask, *, failed: tuple[str, ...]) -> Recall:
         vector=vector,
         degraded=tuple(sorted(asked - hits.keys())),
     )
+
+
+def _as_one(chunk: Traits, character: str) -> Traits:
+    """A chunk with any of the widened terms holds the character too."""
+    return replace(chunk, terms=tuple(dict.fromkeys((*chunk.terms, character)))) if chunk.terms else chunk
 
 
 def _question_vector(ask: _Ask, index: IndexGeneration) -> QuestionVector | None:

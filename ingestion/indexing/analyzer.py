@@ -67,7 +67,7 @@ def distinct_query_terms(question: str) -> list[str]:
 def lone_character(question: str) -> str | None:
     """The Chinese character a question consists of, else None.
 
-    Words are indexed, not characters: such a question is meant to be widened to the indexed terms that contain it.
+    Words are indexed, not characters: such a question is widened to the indexed terms that contain it.
     """
     terms = distinct_query_terms(question)
     return terms[0] if len(terms) == 1 and re.fullmatch(f"[{CJK}]", terms[0]) else None

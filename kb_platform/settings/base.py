@@ -249,7 +249,7 @@ EVIDENCE_COVERAGE, EVIDENCE_COVERAGE_WITH_MISSING_CODE = 0.3, 0.6
 ANSWER_DEADLINE_S = 60.0  # for the whole answer
 ANSWER_NO_READER_S = 30.0  # how long an answer goes on that nobody follows
 STREAM_WATCH_S = 1.0  # how often a producer and a reader look after each other; below 5 s, Valkey's timeout
-STREAM_HEARTBEAT_S = 15.0  # a comment, so that no proxy takes the silence for an end
+STREAM_HEARTBEAT_S = 0.5  # a comment: the reader knows that the answer is being worked on
 STREAM_RECHECK_S = 1.0  # how long a reader's rights are taken for unchanged while text flows
 STREAM_KEEP_S = 600  # how long the events can be taken up again
 

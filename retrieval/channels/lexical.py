@@ -15,6 +15,7 @@ from retrieval.reach import Reach
 from retrieval.values import Hit
 
 MAX_TERMS = 64
+MAX_WIDENED = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,18 @@ def read_statistics(
         else:
             frequencies[term] = max(count, 0)
     return TermStatistics(chunk_count=chunk_count, all_chunks=all_chunks, frequencies=frequencies)
+
+
+def read_terms_with(
+    cursor: CursorWrapper, generation: int, scopes: Sequence[int], character: str
+) -> list[str]:
+    """The commonest terms over `scopes` that contain a character, at most MAX_WIDENED, commonest first."""
+    cursor.execute(
+        "select term from ingestion_termstatistic where generation = %s and scope_id = any(%s::int[]) "
+        "and strpos(term, %s) > 0 group by term having sum(chunk_count) > 0 order by sum(chunk_count) desc, term limit %s",
+        [generation, list(scopes), character, MAX_WIDENED],
+    )
+    return [term for (term,) in cursor.fetchall()]
 
 
 def matching_terms(statistics: TermStatistics) -> tuple[list[str], list[str]]:

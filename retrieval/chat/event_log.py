@@ -63,7 +63,10 @@ async def waiting_connection() -> AsyncIterator[Redis]:
 
 
 class EventLog:
-    """The events of one answer. Raises redis errors when Valkey does not answer."""
+    """The events of one answer. Raises redis errors when Valkey does not answer.
+
+    connection: the caller's own, so that what is done all the time does not queue for the shared ones.
+    """
 
     def __init__(self, uid: str) -> None:
         self._events, self._alive, self._reader, self._stop = (
@@ -83,27 +86,28 @@ class EventLog:
             await pipe.execute()
 
     async def read(self, connection: Redis, *, after: int) -> list[Event]:
-        """The events behind number `after`; waits up to STREAM_WATCH_S for the first of them."""
-        wait_ms = max(1, int(settings.STREAM_WATCH_S * 1000))  # stays below the socket timeout of 5 s
+        """The events behind number `after`; waits for the first of them until it is time for a sign of life."""
+        wait_s = min(settings.STREAM_WATCH_S, settings.STREAM_HEARTBEAT_S)
+        wait_ms = max(1, int(wait_s * 1000))  # stays below the socket timeout of 5 s
         found: Any = await connection.xread({self._events: f"{after}-0"}, count=100, block=wait_ms)
         return [_event(number, fields) for _key, entries in found for number, fields in entries]
 
-    async def stay_alive(self) -> None:
-        await _shared().set(self._alive, 1, ex=ALIVE_S)
+    async def stay_alive(self, connection: Redis | None = None) -> None:
+        await (connection or _shared()).set(self._alive, 1, ex=ALIVE_S)
 
-    async def is_alive(self) -> bool:
-        return bool(await _shared().exists(self._alive))
+    async def is_alive(self, connection: Redis) -> bool:
+        return bool(await connection.exists(self._alive))
 
     async def close(self) -> None:
         """After the last event: no producer is left."""
         await _shared().delete(self._alive, self._stop)
 
-    async def note_reader(self) -> None:
+    async def note_reader(self, connection: Redis | None = None) -> None:
         """A sign of life that lasts ANSWER_NO_READER_S; a reader that crashed leaves no count behind."""
-        await _shared().set(self._reader, 1, px=int(settings.ANSWER_NO_READER_S * 1000))
+        await (connection or _shared()).set(self._reader, 1, px=int(settings.ANSWER_NO_READER_S * 1000))
 
-    async def has_reader(self) -> bool:
-        return bool(await _shared().exists(self._reader))
+    async def has_reader(self, connection: Redis) -> bool:
+        return bool(await connection.exists(self._reader))
 
     async def ask_to_stop(self) -> None:
         async with _shared().pipeline(transaction=True) as pipe:

@@ -10,6 +10,7 @@ import contextvars
 import itertools
 import json
 import logging
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +35,8 @@ STOPPED, GONE = "stopped", "gone"
 Emit = Callable[..., Awaitable[None]]
 Result = TypeVar("Result")
 # Together with the threads of requests they stay within the database's pool of 12 connections.
-_threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="answer")
+# No more than there are cores, for most of their work is Python: more would keep the event loop from its turns.
+_threads = ThreadPoolExecutor(max_workers=max(2, min(4, os.cpu_count() or 1)), thread_name_prefix="answer")
 _brief_threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="answer-brief")
 _producers: set[asyncio.Task[None]] = set()  # the event loop itself keeps weak references only
 
@@ -181,8 +183,8 @@ async def _watch(events: EventLog) -> str:
     """Why the producer has to end before its work does, as soon as there is a reason."""
     async with waiting_connection() as own:
         while not _is_cancelled():
-            await events.stay_alive()
-            if not await events.has_reader():
+            await events.stay_alive(own)
+            if not await events.has_reader(own):
                 return "no_reader"
             if await events.wait_for_stop(own):
                 return STOPPED
@@ -206,10 +208,8 @@ async def follow(
     spoke = time.monotonic()
     async with waiting_connection() as own:
         while not _is_cancelled():
-            await events.note_reader()
-            is_alive = (
-                await events.is_alive()
-            )  # looked at before reading: its last event comes before its end
+            await events.note_reader(own)
+            is_alive = await events.is_alive(own)  # before reading: the last event comes before the end
             found = await events.read(own, after=last)
             for event in found:
                 now = time.monotonic()
@@ -227,7 +227,7 @@ async def follow(
             if not found and not is_alive:
                 yield encode(last + 1, *await rights.final())
                 return
-            if time.monotonic() - spoke > settings.STREAM_HEARTBEAT_S:
+            if time.monotonic() - spoke >= settings.STREAM_HEARTBEAT_S:
                 yield b": keep-alive\n\n"
                 spoke = time.monotonic()
 

@@ -321,3 +321,14 @@ def test_a_passage_with_the_very_code_comes_before_one_with_a_similar_code(libra
     )
     found = search(SearchRequest(text="marker-1002"), principal=reader)
     assert found.passages[0].document_uid == str(exact.uid)
+
+
+def test_one_chinese_character_finds_the_words_that_contain_it(library, reader, outsider):
+    collection = library.collection("Zoo", reader)
+    library.document(collection, "动物园", "动物园里的大熊猫每天吃竹子。")
+    library.document(collection, "食堂", "食堂每天中午供应面条。")
+    found = search(SearchRequest(text="猫", mode=Mode.LEXICAL), principal=reader)
+    assert [passage.title for passage in found.passages] == ["动物园"]
+    assert "熊猫" in "".join(found.passages[0].terms)
+    assert found.passages[0].terms[-1] == "猫"  # each such word counts as the character itself
+    assert not search(SearchRequest(text="猫"), principal=outsider).passages
