@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
-from accounts.selectors import all_staff, group_name, groups
+from accounts.selectors import all_staff, group_name, groups, open_collections
 from accounts.tokens import DEFAULT_DAYS, allowed_scopes, longest_days
 from accounts.values import TokenScope
 from kb_platform.errors import KnowledgeBaseError
@@ -117,8 +117,15 @@ class ProfileForm(forms.Form):
     )
     theme = forms.ChoiceField(label=_("Appearance"), choices=User.Theme.choices)
 
+    letter_shortcuts = forms.BooleanField(
+        label=_("Single-letter shortcuts (J, K, X …)"),
+        required=False,
+        help_text=_("Turn them off if you use speech input or a screen reader."),
+    )
+
     def __init__(self, *arguments: Any, user: User, **named: Any) -> None:
-        named["initial"] = {"name": user.name, "language": user.language, "theme": user.theme}
+        fields = ("name", "language", "theme", "letter_shortcuts")
+        named["initial"] = {field: getattr(user, field) for field in fields}
         super().__init__(*arguments, **named)
 
 
@@ -127,16 +134,31 @@ class PasswordForm(forms.Form):
     password = _password(_("New password"), "new-password", help_text=PASSWORD_HINT)
 
 
+class NewPasswordForm(forms.Form):
+    """For whoever has a one-time link."""
+
+    password = _password(_("New password"), "new-password", help_text=PASSWORD_HINT)
+
+
 class TokenForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=100, help_text=_("Who uses it, and where."))
     scopes = forms.TypedMultipleChoiceField(
         label=_("What it may do"), coerce=TokenScope, widget=forms.CheckboxSelectMultiple
+    )
+    collections = forms.TypedMultipleChoiceField(
+        label=_("Limited to"), coerce=int, required=False, widget=forms.CheckboxSelectMultiple
     )
     days = forms.IntegerField(label=_("Days until it ends"), min_value=1)
 
     def __init__(self, *arguments: Any, user: User, **named: Any) -> None:
         super().__init__(*arguments, **named)
         allowed = allowed_scopes(user)
+        longest = longest_days()
+        self.fields["days"].help_text = _("Required, %(days)d at most.") % {"days": longest}
+        self.fields["days"].widget.attrs["max"] = longest
+        self.fields["collections"].choices = [  # type: ignore[attr-defined]
+            (collection.scope_id, collection.name) for collection in open_collections(user)
+        ]
         self.initial.setdefault("days", min(DEFAULT_DAYS, longest_days()))
         self.fields["scopes"].choices = [  # type: ignore[attr-defined]
             (scope.value, label) for scope, label in SCOPE_LABELS.items() if scope in allowed

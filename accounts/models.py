@@ -165,6 +165,18 @@ class SetupLink(models.Model):
         return f"link of {self.created_at:%Y-%m-%d %H:%M}"
 
 
+class PasswordLink(models.Model):
+    """The one-time link that sets a new password. Only a hash of its key is kept; a used link is deleted."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    key_hash = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"link for {self.user}"
+
+
 class SignInFailure(models.Model):
     """Failed attempts, counted per address and account to slow down guessing."""
 

@@ -8,7 +8,9 @@ from django.contrib.auth.models import Group
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from accounts.models import ApiToken, BuiltinGroup, User
+from accounts.models import AccessScope, ApiToken, BuiltinGroup, User
+from accounts.permissions.visibility import visible_scopes
+from accounts.principals import principal_of
 from accounts.values import Holder, Principal
 from kb_platform.errors import NotFound
 
@@ -125,9 +127,33 @@ def tokens_of(principal: Principal) -> QuerySet[ApiToken]:
     return ApiToken.objects.filter(user_id=principal.user_id, revoked_at=None)
 
 
+def all_tokens() -> QuerySet[ApiToken]:
+    """Everybody's tokens that have not been revoked, newest first; for administrators."""
+    return ApiToken.objects.filter(revoked_at=None).select_related("user")
+
+
 def find_own_token(principal: Principal, key: str) -> ApiToken:
     """One of the person's own living tokens. Raises NotFound, also for those of others."""
     return _found(tokens_of(principal).filter(pk=_number(key)).first())
+
+
+def find_token(principal: Principal, key: str) -> ApiToken:
+    """A living token that the person may revoke: one's own, for an administrator anybody's. Raises NotFound."""
+    living = all_tokens() if principal.is_administrator else tokens_of(principal)
+    return _found(living.filter(pk=_number(key)).first())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenCollection:
+    scope_id: int
+    name: str
+
+
+def open_collections(user: User) -> list[OpenCollection]:
+    """The collections that an account sees, by name."""
+    scopes = visible_scopes(principal_of(user))
+    rows = AccessScope.objects.filter(pk__in=scopes, collection__isnull=False).order_by("collection__name")
+    return [OpenCollection(scope_id=pk, name=name) for pk, name in rows.values_list("pk", "collection__name")]
 
 
 def role_name(user: User) -> str:

@@ -137,6 +137,25 @@ def change_password(*, actor: Principal, current: str, chosen: str) -> User:
     return user
 
 
+@transaction.atomic
+def set_forgotten_password(*, user: User, chosen: str) -> User:
+    """Set a password without the old one; all sessions end. The caller knows who asks. Raises InvalidInput."""
+    user = User.objects.select_for_update().get(pk=user.pk)
+    _set_password(user, chosen)
+    user.save(update_fields=["password"])
+    _end_sessions(user)
+    return user
+
+
+@transaction.atomic
+def end_other_sessions(*, actor: Principal, keep: str | None) -> int:
+    """End all of one's own sessions but the one with the key `keep`; returns how many."""
+    user = User.objects.get(pk=actor.user_id)
+    ended = _end_sessions(user, keep=keep)
+    record(actor, "sessions.ended", user, count=ended)
+    return ended
+
+
 def _locked(user: User) -> User:
     take_turns()
     return User.objects.select_for_update().get(pk=user.pk)
@@ -179,6 +198,8 @@ def _apply_profile(user: User, changes: UserChanges) -> None:
         user.language = changes.language
     if changes.theme is not None:
         user.theme = changes.theme
+    if changes.letter_shortcuts is not None:
+        user.letter_shortcuts = changes.letter_shortcuts
     try:
         user.clean_fields(exclude=["password", "email"])
     except ValidationError as error:
@@ -204,11 +225,12 @@ def _set_active(actor: Actor, user: User, active: bool) -> None:
         hand_over_unmanaged(actor=actor, scope_ids=scopes_managed_by(Holder.user(user.pk)))
 
 
-def _end_sessions(user: User) -> None:
+def _end_sessions(user: User, *, keep: str | None = None) -> int:
     """Sessions are stored encoded, so each living one is opened to see whose it is."""
     living = Session.objects.filter(expire_date__gt=timezone.now())
     theirs = [row.pk for row in living.iterator() if row.get_decoded().get("_auth_user_id") == str(user.pk)]
-    Session.objects.filter(pk__in=theirs).delete()
+    removed, _by_model = Session.objects.filter(pk__in=theirs).exclude(pk=keep or "").delete()
+    return removed
 
 
 def _require_some_administrator() -> None:

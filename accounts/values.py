@@ -116,6 +116,7 @@ class UserChanges:
     password: str | None = None
     language: str | None = None
     theme: str | None = None
+    letter_shortcuts: bool | None = None
     groups: frozenset[int] | None = None
     is_active: bool | None = None
 

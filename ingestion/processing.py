@@ -17,6 +17,7 @@ from django.db import DatabaseError, connection
 from django.db.models import Count, F, Min, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 from redis.exceptions import RedisError
 
@@ -300,7 +301,7 @@ def _embedder() -> Dependency:
     """The embedding of a short question, at most once a minute: it costs real work."""
     global _embedder_seen
     if _embedder_seen is None or time.monotonic() - _embedder_seen[0] > _EMBEDDER_CHECKED_S:
-        found = _timed(_("Embedding model"), lambda: get_embedder().embed_query("ping"))
+        found = _timed(gettext_lazy("Embedding model"), lambda: get_embedder().embed_query("ping"))
         _embedder_seen = (time.monotonic(), found)
     return _embedder_seen[1]
 

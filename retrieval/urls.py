@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from retrieval.views import ask, conversations, library, search, source
+from retrieval.views import ask, conversations, library, own_data, search, source
 
 urlpatterns = [
     path("", ask.ask, name="ask"),
@@ -10,6 +10,7 @@ urlpatterns = [
     path("c/<str:uid>", ask.conversation, name="conversation"),
     path("c/<str:uid>/delete", conversations.conversation_delete, name="conversation_delete"),
     path("c/<str:uid>/rename", conversations.conversation_rename, name="conversation_rename"),
+    path("account/chats/delete", own_data.conversations_delete_all, name="conversations_delete_all"),
     path("m/<str:uid>", ask.message, name="message"),
     path("m/<str:uid>/feedback", ask.message_feedback, name="message_feedback"),
     path("library", library.library, name="library"),

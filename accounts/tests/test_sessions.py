@@ -27,3 +27,11 @@ def test_staying_signed_in_begins_the_time_anew(reader, password, configure):
     assert 3590 < left(client) <= 3600  # what is set holds from the next sign-in
     assert client.post("/session/extend").json() == {"left_s": 7200}
     assert left(client) > 7100
+
+
+def test_signing_out_everywhere_else_leaves_this_session_alone(browser, reader):
+    here, elsewhere = browser(reader), browser(reader)
+    page = here.post("/account/sessions/end", follow=True).content.decode()
+    assert "1 other session ended." in page
+    assert here.get("/account").status_code == 200
+    assert elsewhere.get("/account").status_code == 302

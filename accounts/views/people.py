@@ -5,18 +5,23 @@ from django.core.paginator import Paginator
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import selectors, services
 from accounts.forms import GroupForm, MembersForm, UserForm, show
+from accounts.models import User
+from accounts.password_links import make_link
+from accounts.permissions.openings import opened_counts, openings_of, openings_of_group
 from accounts.principals import principal_on
 from accounts.values import UserChanges
 from kb_platform.errors import Conflict, InvalidInput
 from kb_platform.policies import Access, policy
 
 PAGE_SIZE = 50
+STATES = ("active", "deactivated")
 GET_OR_POST = ["GET", "HEAD", "POST"]
 
 
@@ -24,11 +29,20 @@ GET_OR_POST = ["GET", "HEAD", "POST"]
 @require_safe
 def users(request: HttpRequest) -> HttpResponse:
     words = request.GET.get("q", "").strip().replace("\x00", "")
+    state = request.GET.get("state", "")
     found = selectors.people()
+    if state in STATES:
+        found = found.filter(is_active=state == "active")
     if words:
-        found = found.filter(Q(name__icontains=words) | Q(email__icontains=words))
+        found = found.filter(_called(words))
     page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "accounts/users.html", {"page": page, "q": words})
+    return render(request, "accounts/users.html", {"page": page, "q": words, "state": state})
+
+
+def _called(words: str) -> Q:
+    """People by name, address, or the name of one of their groups."""
+    in_group = User.groups.through.objects.filter(group__name__icontains=words).values("user_id")
+    return Q(name__icontains=words) | Q(email__icontains=words) | Q(pk__in=in_group)
 
 
 @policy(Access.ADMINISTRATOR)
@@ -73,7 +87,15 @@ def user(request: HttpRequest, user: str) -> HttpResponse:
         else:
             messages.success(request, _("Saved."))
             return redirect("user", person.pk)
-    context = {"form": form, "person": person, "role": selectors.role_name(person)}
+    found = openings_of(person)
+    context = {
+        "form": form,
+        "person": person,
+        "role": selectors.role_name(person),
+        "collections": [opening for opening in found if opening.name],
+        "single": sum(opening.documents for opening in found if not opening.name),
+        "documents": sum(opening.documents for opening in found),
+    }
     return render(request, "accounts/user.html", context, status=400 if form.errors else 200)
 
 
@@ -90,6 +112,16 @@ def user_deactivate(request: HttpRequest, user: str) -> HttpResponse:
 
 @policy(Access.ADMINISTRATOR)
 @require_POST
+def user_password_link(request: HttpRequest, user: str) -> HttpResponse:
+    """Make a link for a new password and show it, this once."""
+    person = selectors.find_user(user)
+    key = make_link(actor=principal_on(request), user=person)
+    address = request.build_absolute_uri(reverse("new_password", args=[key]))
+    return render(request, "accounts/password_link.html", {"person": person, "address": address})
+
+
+@policy(Access.ADMINISTRATOR)
+@require_POST
 def user_activate(request: HttpRequest, user: str) -> HttpResponse:
     person = selectors.find_user(user)
     services.update_user(actor=principal_on(request), user=person, changes=UserChanges(is_active=True))
@@ -100,7 +132,14 @@ def user_activate(request: HttpRequest, user: str) -> HttpResponse:
 @policy(Access.ADMINISTRATOR)
 @require_safe
 def groups(request: HttpRequest) -> HttpResponse:
-    return render(request, "accounts/groups.html", {"groups": selectors.groups()})
+    words = request.GET.get("q", "").strip().replace("\x00", "")
+    found = selectors.groups()
+    if words:
+        found = found.filter(name__icontains=words)
+    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    opened = opened_counts(page.object_list)
+    rows = [{"group": group, "opens": opened.get(group.pk, 0)} for group in page]
+    return render(request, "accounts/groups.html", {"page": page, "rows": rows, "q": words})
 
 
 @policy(Access.ADMINISTRATOR)
@@ -133,6 +172,7 @@ def _group_page(
         **forms,
         "group": row,
         "is_everybody": row == selectors.all_staff(),
+        "openings": [opening for opening in openings_of_group(row) if opening.name],
         "page": Paginator(members, PAGE_SIZE).get_page(request.GET.get("page")),
     }
     refused = any(form.errors for form in forms.values())

@@ -4,15 +4,18 @@ from typing import Any
 from urllib.parse import quote
 
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import NoReverseMatch
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.forms import FirstStartForm, SignInForm, show
+from accounts import password_links
+from accounts.forms import FirstStartForm, NewPasswordForm, SignInForm, show
 from accounts.sessions import limit_session
 from accounts.setup import LinkEnded, open_link, use_link
 from accounts.sign_in import SignInRefused, TooManyAttempts, check_password
@@ -92,3 +95,23 @@ def first_start(request: HttpRequest, key: str) -> HttpResponse:
         show(form, error)
     context: dict[str, Any] = {"form": form, "expires_at": link.expires_at, "key": quote(key, safe="")}
     return render(request, "accounts/first_start.html", context, status=400 if form.errors else 200)
+
+
+@policy(Access.PUBLIC)
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_password(request: HttpRequest, key: str) -> HttpResponse:
+    """Set a new password by the one-time link; afterwards the person signs in with it."""
+    form = NewPasswordForm(request.POST or None)
+    try:
+        link = password_links.open_link(key)
+        if form.is_valid():
+            password_links.use_link(key, password=form.cleaned_data["password"])
+            messages.success(request, _("The new password is set. Sign in with it."))
+            return redirect("sign_in")
+    except password_links.PasswordLinkEnded:
+        return render(request, "accounts/password_link_ended.html", status=410)
+    except InvalidInput as error:
+        show(form, error)
+    context = {"form": form, "person": link.user, "expires_at": link.expires_at}
+    return render(request, "accounts/new_password.html", context, status=400 if form.errors else 200)

@@ -22,7 +22,7 @@ from kb_platform.middleware import PolicyMiddleware
 from kb_platform.policies import Access, Policy, enforce, policy, routes
 
 ALL = [route for route in routes() if not route.pattern.startswith("static")]
-OPEN_TO_ANYBODY = {"healthz", "readyz", "set_language", "sign_in", "sign_out", "first_start"}
+OPEN_TO_ANYBODY = {"healthz", "readyz", "set_language", "sign_in", "sign_out", "first_start", "new_password"}
 PARAMETER = re.compile(r"<(?:(\w+):)?(\w+)>")
 SCOPES = ("search", "ask", "ingest", "admin")
 METHODS = ("get", "post", "put", "patch", "delete")

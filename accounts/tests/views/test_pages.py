@@ -4,13 +4,21 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from accounts.models import ApiToken, User
+from accounts.models import AccessScope, ApiToken, User
+from accounts.principals import principal_of
 from accounts.selectors import administrators, all_staff
-from accounts.services import create_group
+from accounts.services import create_group, create_scope
 from accounts.tokens import open_token
 from accounts.values import SystemActor
 
 SYSTEM = SystemActor(name="tests")
+
+
+def pay_scope(owner):
+    """The access scope of a collection that only this person sees; accounts reaches collections by the reverse side."""
+    scope = create_scope(actor=principal_of(owner))
+    AccessScope._meta.get_field("collection").related_model.objects.create(name="Pay policy", scope=scope)
+    return scope.pk
 
 
 @pytest.fixture
@@ -198,3 +206,47 @@ def test_an_htmx_request_of_an_ended_session_leads_the_whole_page_to_sign_in(db)
 )
 def test_after_signing_in_one_stays_on_this_site(browser, reader, wanted, place):
     assert browser(reader).get("/login", {"next": wanted})["Location"] == place
+
+
+def test_a_token_is_limited_to_visible_collections_only(browser, owner, outsider):
+    mine = pay_scope(owner)
+    form = {"name": "bot", "scopes": ["search"], "days": "30", "collections": [str(mine)]}
+    assert browser(outsider).post("/account/tokens/new", form).status_code == 400
+    page = body(browser(owner).post("/account/tokens/new", form))
+    assert "Pay policy" in page
+    assert ApiToken.objects.get().collections == [mine]
+    assert "Pay policy" in body(browser(owner).get("/account/tokens"))
+
+
+def test_administrators_see_and_revoke_the_tokens_of_others_without_names_that_are_hidden(
+    browser, admin, owner
+):
+    form = {"name": "bot", "scopes": ["search"], "days": "30", "collections": [str(pay_scope(owner))]}
+    browser(owner).post("/account/tokens/new", form)
+    page = body(admin.get("/account/tokens?all=1"))
+    assert "bot" in page
+    assert "Pay policy" not in page
+    assert "1 not open to you" in page
+    token = ApiToken.objects.get()
+    follow(admin, admin.post(f"/account/tokens/{token.pk}/revoke"))
+    token.refresh_from_db()
+    assert token.revoked_at
+
+
+def test_others_see_only_their_own_tokens(browser, owner, outsider):
+    browser(owner).post("/account/tokens/new", {"name": "bot", "scopes": ["search"], "days": "30"})
+    assert "bot" not in body(browser(outsider).get("/account/tokens?all=1"))
+
+
+def test_a_person_page_tells_what_they_see_and_why(admin, owner):
+    pay_scope(owner)
+    page = body(admin.get(f"/system/users/{owner.pk}"))
+    assert "Pay policy" in page
+    assert "direct, by Owner" in page
+
+
+def test_letter_shortcuts_are_turned_off_in_the_account(browser, reader):
+    client = browser(reader)
+    assert 'data-letters="off"' not in body(client.get("/account"))
+    client.post("/account", {"name": "R", "language": "", "theme": "auto"})
+    assert 'data-letters="off"' in body(client.get("/account"))
