@@ -86,6 +86,12 @@ PAGES: dict[str, Example] = {
     "collection_sharing": page("/manage/collections/{collection}/sharing"),
     "documents": page("/manage/documents"),
     "document": page("/manage/documents/{document}"),
+    "document_upload": page("/manage/documents/upload"),
+    "document_trash": page("/manage/documents/trash"),
+    "document_versions": page("/manage/documents/{versions}/versions"),
+    "document_log": page("/manage/documents/{versions}/log"),
+    "document_owner": page("/manage/documents/{document}/owner"),
+    "upload_batch": page("/manage/uploads/{batch}"),
     "document_edit": page("/manage/documents/{document}/edit"),
     "document_move": page("/manage/documents/{document}/move"),
     "document_sharing": page("/manage/documents/{document}/sharing"),
@@ -108,6 +114,7 @@ NO_PAGES = {
     "metrics": "text for Prometheus",
     "schema": "YAML",
     "settings_export": "a YAML file",
+    "version_file": "the file of a version",
     "processing_tray": "a part of the documents page",
     "holder_search": "buttons of people and groups to share with",
     "message": "one turn of a conversation",
@@ -144,6 +151,16 @@ def ask_a_question(shown: BrowserPage) -> None:
     shown.locator("textarea[name=question]").fill(QUESTION)
     shown.locator("textarea[name=question]").press("Enter")
     shown.locator(".turn .cite").first.wait_for()
+
+
+def select_and_delete(shown: BrowserPage) -> None:
+    shown.locator("input[name=ids]").first.check()
+    shown.locator("button[form=bulk][value=delete]").click()
+    shown.locator("input[name=typed]").wait_for()
+
+
+def select_a_row(shown: BrowserPage) -> None:
+    shown.locator("input[name=ids]").first.check()
 
 
 def open_drawer(shown: BrowserPage) -> None:
@@ -197,6 +214,12 @@ STATES: dict[str, Example] = {
     "document-failed": page("/manage/documents/{failed}"),
     "document-waiting": page("/manage/documents/{waiting}"),
     "document-versions": page("/manage/documents/{versions}"),
+    "document-paged": page("/manage/documents/{pdf}?page=1&chunk=1"),
+    "document-all-chunks": page("/manage/documents/{pdf}?show=all"),
+    "document-nothing-found": page("/manage/documents/{document}?q=zzzqqq"),
+    "documents-selected": page("/manage/documents", act=select_a_row),
+    "documents-delete": page("/manage/documents", act=select_and_delete),
+    "batch-problems": page("/manage/uploads/{batch}?show=problems"),
     "documents-open": page("/manage/documents", act=open_everything),
     "drawer": page("/", act=open_drawer),
     "account-menu": page("/account", act=open_account_menu),

@@ -7,6 +7,8 @@ the ids that addresses in `pages.py` name in braces; a page that needs another t
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.core.files.uploadedfile import SimpleUploadedFile
+
 from accounts.models import User
 from accounts.principals import principal_of
 from accounts.selectors import administrators
@@ -14,7 +16,7 @@ from accounts.services import create_group, create_user, replace_grants
 from accounts.setup import ensure_first_admin
 from accounts.tokens import create_token
 from accounts.values import GrantRequest, Holder, Permission, Principal, SystemActor, TokenScope
-from ingestion import ledger, pipeline, services
+from ingestion import ledger, pipeline, services, uploads
 from ingestion.blobs import store
 from ingestion.indexing.generations import ensure_first_generation
 from ingestion.models import Collection, Document, IngestJob
@@ -84,9 +86,20 @@ def _documents(actor: Principal, handbook: Collection, embedder: HashingEmbedder
     upload(LONG_NAME, "# Terms\n\nThe second edition.\n\n第二版。".encode())
     _run_jobs(embedder)
     waiting = upload("waiting.md", b"# Waiting")
+    batch = uploads.open_batch(actor=actor, collection=handbook)
+    for name, content in (
+        ("new.md", b"# New"),
+        ("table.xlsx", b"x"),
+        ("copy.csv", b"Item,Price\nPump,12\nValve,7\n"),
+    ):
+        uploads.add_file(actor=actor, batch=batch, file=SimpleUploadedFile(name, content))
     named = {"pdf": paged, "docx": worded, "document": plain, "failed": failed, "waiting": waiting}
     ids = {name: str(document.uid) for name, document in named.items()}
-    return ids | {"versions": str(again.uid), "job": str(waiting.latest_version.job.uid)}
+    return ids | {
+        "versions": str(again.uid),
+        "batch": str(batch.uid),
+        "job": str(waiting.latest_version.job.uid),
+    }
 
 
 def _run_jobs(embedder: HashingEmbedder) -> None:
