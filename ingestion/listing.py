@@ -20,7 +20,7 @@ from accounts.models import BuiltinGroup, GroupScopeGrant, UserScopeGrant
 from accounts.permissions.visibility import scope_levels
 from accounts.values import Permission, Principal
 from ingestion.models import Collection, Document, SavedView
-from ingestion.selectors import DocumentFilters, documents_in, filter_documents
+from ingestion.selectors import DocumentFilters, documents_in, filter_documents, state_of_documents
 
 ROWS = 25
 NAMES_SHOWN = 2
@@ -137,17 +137,25 @@ class Listing:
     @cached_property
     def rows(self) -> list[Document]:
         """The documents of the page, each with `state`."""
-        return list(self.page)
+        return list(self.page.object_list)
 
     @cached_property
     def page(self) -> Page[Document]:
+        """The page is found on narrow rows, with no more tables than the filters and the order need; then it is read."""
         order, backwards = self.query.order.removeprefix("-"), self.query.order.startswith("-")
+        narrow = Document.objects.filter(scope_id__in=list(self.levels))
         column = F(ORDERS[order])
+        if order == "state":
+            narrow = narrow.alias(state=state_of_documents())
         first = column.desc(nulls_last=True) if backwards else column.asc(nulls_last=True)
-        ordered = self.query.matching(self.visible).order_by(first, "-pk" if backwards else "pk")
-        paginator = Paginator(ordered, ROWS)
-        paginator.count = self.total  # counted on narrow rows, together with what is visible
-        return paginator.get_page(self.query.number)
+        ordered = self.query.matching(narrow).order_by(first, "-pk" if backwards else "pk")
+        paginator: Paginator[Document] = Paginator([], ROWS)
+        paginator.count = self.total  # counted together with what is visible
+        page = paginator.get_page(self.query.number)
+        start = (page.number - 1) * ROWS
+        found = self.visible.filter(pk__in=ordered.values("pk")[start : start + ROWS])
+        page.object_list = list(found.order_by(first, "-pk" if backwards else "pk"))
+        return page
 
     @cached_property
     def collections(self) -> list[Collection]:

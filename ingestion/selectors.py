@@ -78,11 +78,12 @@ def documents_in(scopes: Iterable[int]) -> QuerySet[Document]:
     return (
         Document.objects.filter(scope_id__in=list(scopes))
         .select_related("collection", "owner", "active_version", "latest_version", "latest_version__job")
-        .annotate(state=_state())
+        .annotate(state=state_of_documents())
     )
 
 
-def _state() -> Case:
+def state_of_documents() -> Case:
+    """A document's state as readers get it."""
     return Case(
         When(archived_at__isnull=False, then=Value("archived")),
         When(active_version__state__in=UNFINISHED, then=Value("processing")),
@@ -131,7 +132,7 @@ def filter_documents(documents: QuerySet[Document], wanted: DocumentFilters) -> 
     if wanted.collection:
         documents = documents.filter(collection__uid=parse_uid(wanted.collection))
     if wanted.state:
-        documents = documents.alias(wanted=_state()).filter(wanted=wanted.state)
+        documents = documents.alias(wanted=state_of_documents()).filter(wanted=wanted.state)
     if wanted.owner:
         number = int(wanted.owner) if is_number(wanted.owner) else 0
         documents = documents.filter(owner_id=number)
