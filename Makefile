@@ -20,7 +20,7 @@ run: setup ## Start the whole site; reads .env if there is one; Ctrl-C stops it
 test: setup-dev ## All tests: unit, then integration, then browser
 	$(PY) -m pytest -n 2 --dist worksteal -m "not integration and not browser"
 	$(PY) -m pytest -m integration
-	$(PY) -m pytest -m browser
+	$(PY) -m pytest -n 2 --dist loadfile -m browser
 
 check: setup-dev ## Lint, types, import contracts, migrations, translations
 	$(PY) -m ruff check .

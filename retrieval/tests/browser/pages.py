@@ -85,13 +85,13 @@ PAGES: dict[str, Example] = {
     "collection_delete": page("/manage/collections/{collection}/delete"),
     "collection_sharing": page("/manage/collections/{collection}/sharing"),
     "documents": page("/manage/documents"),
-    "document": page("/manage/documents/{document}"),
     "document_upload": page("/manage/documents/upload"),
     "document_trash": page("/manage/documents/trash"),
-    "document_versions": page("/manage/documents/{versions}/versions"),
-    "document_log": page("/manage/documents/{versions}/log"),
-    "document_owner": page("/manage/documents/{document}/owner"),
     "upload_batch": page("/manage/uploads/{batch}"),
+    "document": page("/manage/documents/{document}"),
+    "document_versions": page("/manage/documents/{versions}/versions"),
+    "document_log": page("/manage/documents/{document}/log"),
+    "document_owner": page("/manage/documents/{document}/owner"),
     "document_edit": page("/manage/documents/{document}/edit"),
     "document_move": page("/manage/documents/{document}/move"),
     "document_sharing": page("/manage/documents/{document}/sharing"),
@@ -102,6 +102,8 @@ PAGES: dict[str, Example] = {
     "conversations": page("/c"),
     "conversation_rename": page("/c/{conversation}/rename"),
     "conversation_delete": page("/c/{conversation}/delete"),
+    "library": page("/library"),
+    "library_collection": page("/library/{collection}"),
     "search": page("/search?q=remote+work"),
     "source": page("/d/{document}"),
     "source_page": page("/d/{pdf}/p/1"),
@@ -109,6 +111,8 @@ PAGES: dict[str, Example] = {
 
 # GET routes that give no whole page: route name -> what they give instead.
 NO_PAGES = {
+    "audit_export": "a CSV file",
+    "version_file": "the original file",
     "healthz": "JSON",
     "readyz": "JSON",
     "metrics": "text for Prometheus",
@@ -153,14 +157,35 @@ def ask_a_question(shown: BrowserPage) -> None:
     shown.locator(".turn .cite").first.wait_for()
 
 
-def select_and_delete(shown: BrowserPage) -> None:
-    shown.locator("input[name=ids]").first.check()
-    shown.locator("button[form=bulk][value=delete]").click()
-    shown.locator("input[name=typed]").wait_for()
+def choose_documents(shown: BrowserPage) -> None:
+    for number in (0, 1):
+        shown.locator("input[name=ids]").nth(number).check()
 
 
-def select_a_row(shown: BrowserPage) -> None:
-    shown.locator("input[name=ids]").first.check()
+def in_bulk(shown: BrowserPage, action: str) -> None:
+    choose_documents(shown)
+    with shown.expect_navigation():
+        shown.locator(f"[data-bulk-bar] [value={action}]").click()
+
+
+def delete_documents(shown: BrowserPage) -> None:
+    in_bulk(shown, "delete")
+
+
+def move_documents(shown: BrowserPage) -> None:
+    in_bulk(shown, "move")
+
+
+def change_sharing(shown: BrowserPage) -> None:
+    shown.locator("#add").fill("noor")
+    shown.locator("#found button").click()
+    shown.locator(".chg-new").wait_for()
+
+
+def expose(shown: BrowserPage) -> None:
+    change_sharing(shown)
+    shown.locator("#save").click()
+    shown.locator("#exposes [name=confirm]").wait_for()
 
 
 def open_drawer(shown: BrowserPage) -> None:
@@ -213,13 +238,20 @@ STATES: dict[str, Example] = {
     "reader-source": page("/d/{document}", who="reader"),
     "document-failed": page("/manage/documents/{failed}"),
     "document-waiting": page("/manage/documents/{waiting}"),
-    "document-versions": page("/manage/documents/{versions}"),
-    "document-paged": page("/manage/documents/{pdf}?page=1&chunk=1"),
-    "document-all-chunks": page("/manage/documents/{pdf}?show=all"),
+    "document-pdf": page("/manage/documents/{pdf}?chunk=2"),
+    "document-everything": page("/manage/documents/{pdf}?show=all"),
+    "document-failed-log": page("/manage/documents/{failed}/log"),
     "document-nothing-found": page("/manage/documents/{document}?q=zzzqqq"),
-    "documents-selected": page("/manage/documents", act=select_a_row),
-    "documents-delete": page("/manage/documents", act=select_and_delete),
     "batch-problems": page("/manage/uploads/{batch}?show=problems"),
+    "documents-chosen": page("/manage/documents", act=choose_documents),
+    "documents-delete": page("/manage/documents", act=delete_documents),
+    "documents-move": page("/manage/documents", act=move_documents),
+    "upload-of-others": page("/manage/documents/upload", who="newcomer"),
+    "empty-library": page("/library", who="newcomer"),
+    "empty-conversations": page("/c", who="newcomer"),
+    "reader-library": page("/library/{collection}", who="reader"),
+    "sharing-changed": page("/manage/collections/{collection}/sharing", act=change_sharing),
+    "sharing-exposes": page("/manage/collections/{collection}/sharing", act=expose),
     "documents-open": page("/manage/documents", act=open_everything),
     "drawer": page("/", act=open_drawer),
     "account-menu": page("/account", act=open_account_menu),

@@ -16,7 +16,7 @@ from accounts.services import create_group, create_user, replace_grants
 from accounts.setup import ensure_first_admin
 from accounts.tokens import create_token
 from accounts.values import GrantRequest, Holder, Permission, Principal, SystemActor, TokenScope
-from ingestion import ledger, pipeline, services, uploads
+from ingestion import bulk, ledger, pipeline, services, uploads
 from ingestion.blobs import store
 from ingestion.indexing.generations import ensure_first_generation
 from ingestion.models import Collection, Document, IngestJob
@@ -85,21 +85,22 @@ def _documents(actor: Principal, handbook: Collection, embedder: HashingEmbedder
     _run_jobs(embedder)
     upload(LONG_NAME, "# Terms\n\nThe second edition.\n\n第二版。".encode())
     _run_jobs(embedder)
-    waiting = upload("waiting.md", b"# Waiting")
+    trashed = upload("trashed.md", b"# Trashed")
+    bulk.delete_documents(actor=actor, documents=Document.objects.filter(pk=trashed.pk))
     batch = uploads.open_batch(actor=actor, collection=handbook)
     for name, content in (
-        ("new.md", b"# New"),
-        ("table.xlsx", b"x"),
+        ("notes.md", b"# Notes\n\nText."),
+        ("bad.pdf", b"%PDF-1.7"),
+        ("tool.exe", b"MZ"),
         ("copy.csv", b"Item,Price\nPump,12\nValve,7\n"),
     ):
         uploads.add_file(actor=actor, batch=batch, file=SimpleUploadedFile(name, content))
-    named = {"pdf": paged, "docx": worded, "document": plain, "failed": failed, "waiting": waiting}
+    named = {"pdf": paged, "docx": worded, "document": plain, "failed": failed}
     ids = {name: str(document.uid) for name, document in named.items()}
-    return ids | {
-        "versions": str(again.uid),
-        "batch": str(batch.uid),
-        "job": str(waiting.latest_version.job.uid),
-    }
+    _run_jobs(embedder)
+    waiting = upload("waiting.md", b"# Waiting")
+    ids |= {"batch": str(batch.uid), "waiting": str(waiting.uid)}
+    return ids | {"versions": str(again.uid), "job": str(waiting.latest_version.job.uid)}
 
 
 def _run_jobs(embedder: HashingEmbedder) -> None:

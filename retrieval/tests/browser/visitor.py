@@ -43,19 +43,21 @@ class Visitor:
         return self.page.url.rstrip("/").split("/")[-2]
 
     def upload(self, collection: str, files: Sequence[Path]) -> None:
-        self.open(f"/manage/documents?collection={collection}")
+        """Send files one by one, as the page does, and land on the page of the batch."""
+        self.open(f"/manage/documents/upload?collection={collection}")
         form = self.page.locator("#upload")
-        form.locator("[name=collection]").select_option(collection)
         form.locator("[name=files]").set_input_files([str(path) for path in files])
-        with self.page.expect_navigation():
-            form.locator("[data-send]").click()
+        form.locator("[data-send]").click()
+        self.page.wait_for_url("**/manage/uploads/*")
+        expect(self.page.locator("#batch .ups li")).to_have_count(len(files))
 
     def wait_for_states(self, collection: str, *, live: int, failed: int = 0) -> None:
-        """The list of the collection shows so many documents searchable and refused, by itself, without a reload."""
+        """The page of a batch comes to its end by itself; then so many documents are searchable and refused."""
+        expect(self.page.locator("#batch[hx-trigger]")).to_have_count(0, timeout=PATIENCE_MS)
         self.open(f"/manage/documents?collection={collection}")
         rows = self.page.locator("#document-list tbody")
-        expect(rows.locator(".tag.t-ok")).to_have_count(live, timeout=PATIENCE_MS)
-        expect(rows.locator(".tag.t-bad")).to_have_count(failed, timeout=PATIENCE_MS)
+        expect(rows.locator(".tag.t-ok")).to_have_count(live)
+        expect(rows.locator(".tag.t-bad")).to_have_count(failed)
 
     def share(self, collection: str, email: str, *, permission: str = "view") -> None:
         self.open(f"/manage/collections/{collection}/sharing")
