@@ -86,9 +86,12 @@ async def in_thread(work: Callable[[], Result], *, is_brief: bool = False) -> Re
     is_brief: a look or a mark, in threads that no search keeps busy. Cancelled, work that has not begun never begins.
     """
 
+    language = translation.get_language()  # a thread does not see what another has activated
+
     def run() -> Result:
         try:
-            return work()
+            with translation.override(language):
+                return work()
         finally:
             connection.close()
 

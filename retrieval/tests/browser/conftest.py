@@ -83,7 +83,7 @@ def arrive(chromium, site) -> Iterator[Callable[..., Page]]:
     assert not complaints
 
 
-# --- the walk through all pages: one scenery and one site for the whole run ------------------------------
+# --- the walk through all pages: one scenery and one site for all of it ------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +105,9 @@ def _ensure_database() -> None:
         setup_databases(verbosity=0, interactive=False)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def scenery(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[Scenery]:
-    """Outside of any transaction. Tests with a database of their own run before those that use this."""
+    """Rows that outlive single tests; the tables are emptied after the module."""
     with (
         django_db_blocker.unblock(),
         override_settings(BLOB_DIR=tmp_path_factory.mktemp("blobs")),
@@ -121,7 +121,7 @@ def scenery(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[Sc
             call_command("flush", verbosity=0, interactive=False)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def whole_site(scenery) -> Iterator[AsgiSite]:
     with serve() as running:
         yield running

@@ -16,6 +16,7 @@ from playwright.sync_api import ConsoleMessage, Page
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 CSS_BYTES, JS_BYTES, FIRST_LOAD_BYTES = 15_000, 40_000, 60_000
 SMALLEST_WIDTH = 320
+LANGUAGE_NAMES = {"English", "中文", "简体中文"}  # each in its own language, wherever one chooses
 TELL_VIOLATIONS = """addEventListener('securitypolicyviolation', event =>
   console.error(`content policy: ${event.violatedDirective} blocked ${event.blockedURI} ${event.sample}`))"""
 RUN_AXE = """async rules => (await axe.run({
@@ -142,4 +143,8 @@ def foreign_words(page: Page) -> list[str]:
     own = "zh" if page.evaluate("document.documentElement.lang").startswith("zh") else "en"
     other = "en" if own == "zh" else "zh"
     texts = {text for text, marked in page.evaluate(VISIBLE_TEXT) if marked.startswith(own)}
-    return [f"in {other}: {text!r}" for text in sorted(texts) if text in wording(other)]
+    return [
+        f"in {other}: {text!r}"
+        for text in sorted(texts)
+        if text in wording(other) and text not in LANGUAGE_NAMES
+    ]

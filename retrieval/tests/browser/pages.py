@@ -57,6 +57,7 @@ NO_ADMINISTRATOR = (("accounts.setup.has_administrator", lambda: False),)
 PAGES: dict[str, Example] = {
     # kb_platform
     "api_docs": page("/api/docs", foreign=True),  # Swagger UI
+    "processing": page("/system/processing"),
     "settings": page("/system/settings"),
     "settings_area": page("/system/settings/retention"),
     "settings_import": page("/system/settings/import"),

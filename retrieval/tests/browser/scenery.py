@@ -1,6 +1,6 @@
 """What the gates look at: a small company with documents of several kinds, answers, and files that went wrong.
 
-Made once for a run by the real services and the real pipeline, only with an embedder that needs no model. `build()` gives
+Made once for a walk by the real services and the real pipeline, only with an embedder that needs no model. `build()` gives
 the ids that addresses in `pages.py` name in braces; a page that needs another thing adds it there.
 """
 
