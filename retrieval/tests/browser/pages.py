@@ -119,7 +119,6 @@ NO_PAGES = {
     "metrics": "text for Prometheus",
     "schema": "YAML",
     "settings_export": "a YAML file",
-    "version_file": "the file of a version",
     "processing_tray": "a part of the documents page",
     "holder_search": "buttons of people and groups to share with",
     "message": "one turn of a conversation",
