@@ -72,3 +72,7 @@ def test_the_api_reference_keeps_the_content_policy(browser, reader):
     assert 'data-schema="/api/schema"' in page
     assert "<style" not in page
     assert "<script>" not in page
+    assert "data:" not in response["Content-Security-Policy"]
+    styles = browser(reader).get("/api/docs.css").content.decode()
+    assert "url(" not in styles
+    assert "html.dark-mode .swagger-ui" in styles
