@@ -53,6 +53,7 @@ async function first(turn, asking, question, open) {   // the response to the qu
     const kind = response.headers.get('Content-Type') || '';
     asking.request = response.headers.get('X-Trace-Id') || '';
     if (response.redirected) return ended(turn, question, response.url);
+    if (response.status === 403) return ended(turn, question, location.pathname);   // signed in anew elsewhere: this page's token is old
     if (kind.startsWith('text/event-stream')) {
       asking.message = response.headers.get('X-Message');
       settle(response.headers.get('X-Conversation'), question);
@@ -70,7 +71,7 @@ async function first(turn, asking, question, open) {   // the response to the qu
 
 function ended(turn, question, address) {   // the session: what was asked waits in the composer of this page
   const signIn = new URL(address, location.href), link = turn.querySelector('[data-sign-in]'), note = turn.querySelector('[data-ended]');
-  signIn.searchParams.set('next', location.pathname);
+  if (signIn.pathname !== location.pathname) signIn.searchParams.set('next', location.pathname);
   link.href = signIn.href;
   turn.querySelector('.work').hidden = true;
   note.hidden = false;
