@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from accounts.permissions.grants import checked_list, grants_of, version_of
 from accounts.permissions.plans import GrantPlan, Terms, holder_names, people_behind, plan_grants
+from accounts.permissions.visibility import require
 from accounts.values import GrantRequest, Holder, Permission, Principal, StoredGrant
 from ingestion import selectors
 from ingestion.models import Collection, Document
@@ -49,9 +50,13 @@ def plan_collection(
 def plan_document(
     principal: Principal, document: Document, grants: Sequence[GrantRequest] | None
 ) -> AccessPlan:
-    """grants: None for the list of the collection. Raises InvalidInput as saving would."""
+    """grants: None for the list of the collection, which is told to its managers alone.
+
+    Raises InvalidInput, NotFound and NotAllowed as saving would.
+    """
     before = grants_of(document.scope)
     if grants is None:
+        require(principal, Permission.MANAGE, document.collection.scope_id)
         after = {
             grant.holder: (grant.permission, grant.expires_at)
             for grant in grants_of(document.collection.scope)

@@ -296,7 +296,7 @@ def move_document(*, actor: Principal, document: Document, collection: Collectio
 def share_document(
     *, actor: Principal, document: Document, grants: Sequence[GrantRequest] | None, version: str = ""
 ) -> None:
-    """Give a document a list of its own, or with None let it follow its collection again.
+    """Give a document a list of its own, or with None, for who manages both, let it follow its collection again.
 
     version: `access_version` of what was read before. Raises Conflict when somebody has changed it since.
     """
@@ -306,6 +306,7 @@ def share_document(
     require_version(version, access_version(document))
     own = document.scope if document.scope_id != document.collection.scope_id else None
     if grants is None:
+        require(actor, Permission.MANAGE, document.collection.scope_id)
         if own:
             _change_scope(document, document.collection.scope)
             record(actor, "document.follows_collection", document)

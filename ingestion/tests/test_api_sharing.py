@@ -59,3 +59,19 @@ def test_giving_a_document_its_collection_list_back_can_be_tried_first(api, owne
     api(owner).put(path, body, format="json")
     told = api(owner).post(f"{path}/preview", {"grants": None}, format="json").json()
     assert (told["gaining"], told["losing"]) == (0, 1)
+
+
+def test_the_list_of_a_collection_is_not_told_to_who_manages_only_a_document_in_it(
+    api, browser, owner, reader, shared
+):
+    document = shared.documents.get()
+    path = f"/api/v1/documents/{document.uid}/grants"
+    managed = {"grants": [{"user": str(reader.pk), "permission": "manage"}]}
+    assert api(owner).put(path, managed, format="json").status_code == 200
+    follow = {"grants": None}
+    assert api(reader).post(f"{path}/preview", follow, format="json").status_code == 404
+    assert api(reader).put(path, follow, format="json").status_code == 404
+    page = browser(reader).get(f"/manage/documents/{document.uid}/sharing?mode=collection")
+    assert page.context["mode"] == "own"
+    assert [row.name for row in page.context["rows"]] == ["Owner", "Reader"]  # of the document's own list
+    assert 'value="collection"' not in page.content.decode()

@@ -130,8 +130,9 @@ def _of_document(request: PageRequest, uid: str) -> Subject:
     principal = request.principal
     document = selectors.get_document(principal, uid)
     follows = follows_collection(document)
+    may_follow = may(principal, Permission.MANAGE, document.collection.scope_id)
     mode = request.POST.get("mode") or request.GET.get("mode") or ("collection" if follows else "own")
-    own = mode == "own"
+    own = mode == "own" or not may_follow
     version = access_version(document)
 
     def planned(wished: Sequence[GrantRequest]) -> AccessPlan:
@@ -154,6 +155,7 @@ def _of_document(request: PageRequest, uid: str) -> Subject:
             "subject_name": document.title,
             "mode": "own" if own else "collection",
             "follows_collection": follows,
+            "may_follow": may_follow,
             **_frame(document),
         },
         done_url=reverse("document_sharing", args=[document.uid]),
