@@ -7,6 +7,7 @@ only given out for documents that are in search and open to them.
 
 import time
 from collections import defaultdict
+from collections.abc import Collection as Some
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -334,7 +335,15 @@ def trash_of(principal: Principal) -> QuerySet[BulkChange]:
 
 @transaction.atomic
 def purge_now(*, actor: Principal, change: BulkChange) -> None:
-    """Give up the time that a deletion could still be taken back in."""
+    """Give up the time that a deletion could still be taken back in. Raises Conflict when rights on it are gone."""
+    manageable = visible_scopes(actor, at_least=Permission.MANAGE)
+    if _trashed(change).count() > restorable(change, manageable).count():
+        raise Conflict(
+            _(
+                "You may not change all of these documents any more. They go by themselves when their time is over."
+            ),
+            code="rights_changed",
+        )
     BulkChange.objects.filter(pk=change.pk, action=BulkChange.Action.DELETE, undone_at=None).update(
         purge_after=timezone.now()
     )
@@ -355,8 +364,11 @@ def purge_due(*, seconds: float) -> bool:
     return False
 
 
-def trashed_titles(change: BulkChange, most: int = 5) -> list[str]:
-    return list(_trashed(change).values_list("title", flat=True)[:most])
+def restorable(change: BulkChange, manageable: Some[int]) -> QuerySet[Document]:
+    """What of a deletion can be brought back by who manages these scopes now."""
+    return _trashed(change).filter(
+        pk__in=[int(pk) for pk, (scope, _archived) in change.before.items() if scope in manageable]
+    )
 
 
 def _trashed(change: BulkChange) -> QuerySet[Document]:

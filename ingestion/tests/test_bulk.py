@@ -130,13 +130,19 @@ def test_deleted_documents_are_out_of_everybodys_sight_and_come_back(owner, admi
     assert documents_for(actor).get().title == "Plan"
 
 
-def test_what_was_deleted_does_not_come_back_to_who_lost_the_right(owner, reader, mine):
+def test_what_was_deleted_neither_comes_back_nor_goes_for_who_lost_the_right(browser, owner, mine):
     make_document(mine)
     actor = principal_of(owner)
     outcome = bulk.delete_documents(actor=actor, documents=documents_for(actor))
+    assert "Travel policy" in browser(owner).get("/manage/documents/trash").content.decode()
     mine.scope.user_grants.all().delete()
     with pytest.raises(Conflict):
         bulk.undo(actor=actor, change=outcome.change)
+    assert "Travel policy" not in browser(owner).get("/manage/documents/trash").content.decode()
+    with pytest.raises(Conflict):
+        bulk.purge_now(actor=actor, change=outcome.change)
+    assert not bulk.purge_due(seconds=5)
+    assert Document.objects.exists()
 
 
 def test_the_trash_is_emptied_after_thirty_days_and_its_collection_can_go(owner, mine):

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.permissions.visibility import visible_scopes
 from accounts.requests import PageRequest
 from accounts.values import Permission, Principal
 from ingestion import bulk, selectors
@@ -31,6 +32,7 @@ from kb_platform.policies import Access, policy
 from kb_platform.toasts import Undo, toast
 
 Verb = Callable[..., BulkOutcome]
+TITLES = 5
 AT_ONCE: dict[str, Verb] = {"archive": bulk.archive_documents, "restore": bulk.restore_documents}
 
 
@@ -182,13 +184,18 @@ def change_undo(request: PageRequest, uid: str) -> HttpResponse:
 @policy(Access.SIGNED_IN)
 @require_safe
 def trash(request: PageRequest) -> HttpResponse:
-    """The reader's own deletions of the last 30 days."""
-    changes = list(bulk.trash_of(request.principal)[:100])
+    """The reader's own deletions of the last 30 days, as far as the rights of now reach."""
+    manageable = visible_scopes(request.principal, at_least=Permission.MANAGE)
     rows = [
-        {"change": change, "text": change_text(change), "titles": bulk.trashed_titles(change)}
-        for change in changes
+        {"change": change, "text": change_text(change), "titles": titles}
+        for change in bulk.trash_of(request.principal)[:100]
+        if (titles := _titles(bulk.restorable(change, manageable)))
     ]
     return render(request, "ingestion/trash.html", {"rows": rows, "days": bulk.KEPT.days})
+
+
+def _titles(documents: QuerySet[Document]) -> list[str]:
+    return list(documents.values_list("title", flat=True)[:TITLES])
 
 
 @policy(Access.OBJECT)
