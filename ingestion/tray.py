@@ -5,7 +5,7 @@ from collections.abc import Collection as Some
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Max, Q, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -22,7 +22,7 @@ JUST_ENDED = timedelta(minutes=10)
 class Tray:
     """`versions`: at most SHOWN, unfinished first. The counts are of all; `fingerprint` changes when a state does.
 
-    batch: uid of the principal's own upload that the first of the shown files came with, if any.
+    batch: uid of the newest of the principal's own uploads with a file among these, if any.
     """
 
     versions: tuple[DocumentVersion, ...] = ()
@@ -68,7 +68,9 @@ def tray_for(principal: Principal, scopes: Some[int] | None = None) -> Tray:
     )
     if not counted["total"]:
         return Tray()
-    batches = UploadBatch.objects.filter(created_by_id=principal.user_id, files__version=OuterRef("pk"))
+    batches = UploadBatch.objects.filter(
+        created_by_id=principal.user_id, files__version__in=shown.order_by().values("pk")
+    )
     versions = list(
         shown.select_related("document__collection", "job")
         .annotate(batch_uid=Subquery(batches.order_by("-pk").values("uid")[:1]))
@@ -80,7 +82,7 @@ def tray_for(principal: Principal, scopes: Some[int] | None = None) -> Tray:
         live=counted["live"],
         failed=counted["total"] - counted["unfinished"] - counted["live"],
         fingerprint=hashlib.sha256(repr(counted).encode()).hexdigest()[:12],
-        batch=next((str(row.batch_uid) for row in versions if row.batch_uid), ""),
+        batch=str(versions[0].batch_uid or "") if versions else "",
     )
 
 

@@ -53,6 +53,7 @@ if (linked) {
     const other = from === 'list' ? linked.querySelector(`.elt[data-chunk="${number}"]`) : document.getElementById(`c${number}`);
     other?.scrollIntoView({ block: 'nearest' });
   };
+  linked.querySelector('.elt.on')?.scrollIntoView({ block: 'nearest' });
   linked.addEventListener('click', event => {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
     const box = event.target.closest('.stick [data-chunk]');

@@ -73,7 +73,7 @@ function start(form) {
   const tell = () => {
     const ready = entries.filter(entry => entry.state === 'ready').length, refused = entries.filter(entry => entry.state === 'refused').length;
     part('chosen').hidden = !entries.length;
-    part('count').textContent = `${entries.length}`;
+    part('count').textContent = `${words.tChosen} · ${entries.length}`;
     const sentence = [`${ready} ${words.tReady}`, refused ? `${refused} ${words.tLeft}` : ''].filter(Boolean).join(' · ');
     part('summary').textContent = sentence;
     part('say').textContent = entries.length ? sentence : '';
