@@ -1,7 +1,7 @@
 """The API reference: Swagger UI under the site's own content policy, in its light and dark look.
 
-Swagger's style sheet draws a few icons as `data:` images, which the policy refuses; it is served without them, with signs
-of text in their place, and without the background that its dark look would give the whole page.
+Swagger's style sheet draws a few icons as `data:` images, which the policy refuses; it is served without them, with plain
+signs in their place, and without the background that its dark look would give the whole page.
 """
 
 import re
@@ -20,7 +20,7 @@ _PAGE_RULE = re.compile(r"html\.dark-mode\{[^}]*\}")
 _DARK_GROUND = re.compile(r"(html\.dark-mode \.swagger-ui\{)background:[^;}]*;")
 SIGNS = """
 .swagger-ui select{appearance:auto}
-.swagger-ui .copy-to-clipboard button::before{content:"⧉";color:#fff}
+.swagger-ui .copy-to-clipboard button::before{content:"";display:inline-block;width:8px;height:10px;border:1.5px solid currentColor;border-radius:2px}
 .swagger-ui .model-toggle::after{content:"›";display:inline-block}
 .swagger-ui .checkbox input[type=checkbox]:checked+label>.item::after{content:"✓"}
 """
