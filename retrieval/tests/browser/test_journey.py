@@ -21,8 +21,9 @@ def test_a_reader_asks_and_opens_the_cited_passage(arrive, shelf, reader):
     expect(answer).to_contain_text("145 euros.")
     expect(page).to_have_url(re.compile(r"/c/[0-9a-f-]{36}$"))
     answer.get_by_role("link", name="Source 1").click()
-    expect(page.locator("#passage")).to_have_text("The nightly hotel cap in Lisbon is 145 euros.")
+    expect(page.locator("#passage")).to_have_text("1The nightly hotel cap in Lisbon is 145 euros.")
     expect(page.locator("#passage")).to_be_in_viewport()
+    page.get_by_role("link", name="Open as page").click()
     page.get_by_role("link", name="Back to the answer").click()
     expect(page.get_by_role("article", name="Answer")).to_contain_text("145 euros.")
 
