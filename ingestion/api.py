@@ -286,7 +286,8 @@ class DocumentVersions(APIView):
     @extend_schema(responses=shapes.VersionOutput(many=True))
     def get(self, request: Request, uid: str) -> Response:
         document = selectors.get_document(principal_on(request), uid)
-        return paged(self, request, selectors.versions_of(document), shapes.VersionOutput)
+        versions = selectors.versions_of(principal_on(request), document)
+        return paged(self, request, versions, shapes.VersionOutput)
 
 
 @policy(Access.OBJECT, scope=READERS, write_scope="ingest")

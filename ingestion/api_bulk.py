@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.permissions.visibility import visible_scopes
 from accounts.principals import principal_on
 from accounts.values import Principal
 from ingestion import bulk, selectors, uploads
@@ -97,7 +98,7 @@ class UploadedFileOutput(serializers.Serializer[UploadedFile]):
     job = serializers.SerializerMethodField()
 
     def get_text(self, entry: UploadedFile) -> str:
-        return outcome_text(entry)
+        return outcome_text(entry, self.context["visible"])
 
     def get_document(self, entry: UploadedFile) -> str | None:
         return str(entry.version.document.uid) if entry.version else None
@@ -178,7 +179,7 @@ class UploadFiles(APIView):
     def get(self, request: Request, uid: str) -> Response:
         principal = principal_on(request)
         files = uploads.files_of(principal, uploads.get_batch(principal, uid))
-        return paged(self, request, files, UploadedFileOutput)
+        return paged(self, request, files, UploadedFileOutput, visible=visible_scopes(principal))
 
     @extend_schema(
         request={"multipart/form-data": UploadedFileInput},
@@ -193,4 +194,5 @@ class UploadFiles(APIView):
             actor=principal, batch=batch, file=data["file"], path=data.get("path", "").replace("\x00", "")
         )
         refused = entry.outcome == UploadedFile.Outcome.REFUSED
-        return Response(UploadedFileOutput(entry).data, status=422 if refused else 201)
+        context = {"visible": visible_scopes(principal)}
+        return Response(UploadedFileOutput(entry, context=context).data, status=422 if refused else 201)

@@ -184,10 +184,10 @@ class Content:
         return list(first.values())
 
 
-def content_of(document: Document, place: Place) -> Content | None:
-    """The version that readers get, else the newest that has been read; None before anything has been."""
+def content_of(document: Document, place: Place, *, may_edit: bool = False) -> Content | None:
+    """The version that readers get, else for those who edit the newest that has been read; None if there is neither."""
     version = document.active_version
-    if version is None:
+    if version is None and may_edit:
         version = document.versions.filter(chunks__isnull=False).order_by("-number").first()
     return Content(document=document, version=version, place=place) if version else None
 

@@ -1,5 +1,7 @@
 """Why a version ended as it did, as a sentence in the reader's language that says what to do."""
 
+from collections.abc import Collection as Some
+
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -47,12 +49,14 @@ def reason_text(version: DocumentVersion) -> str:
     return parsing.reason_text(version.reason_code, version.reason_params)
 
 
-def outcome_text(entry: UploadedFile) -> str:
-    """What became of a file at the door, as a sentence."""
+def outcome_text(entry: UploadedFile, visible: Some[int]) -> str:
+    """What became of a file at the door, as a sentence; a copy is named if its scope is among the visible ones."""
     if entry.outcome == UploadedFile.Outcome.REFUSED:
         return refusal_text(entry)
-    if entry.outcome == UploadedFile.Outcome.DUPLICATE and entry.same_as:
-        return gettext("Already here as “%(title)s”; not taken twice.") % {"title": entry.same_as.title}
+    if entry.outcome == UploadedFile.Outcome.DUPLICATE:
+        if entry.same_as and entry.same_as.scope_id in visible:
+            return gettext("Already here as “%(title)s”; not taken twice.") % {"title": entry.same_as.title}
+        return gettext("Already here; not taken twice.")
     if entry.outcome == UploadedFile.Outcome.UNCHANGED:
         return gettext("The same as before; left as it is.")
     return gettext("Received; being read.")

@@ -165,9 +165,12 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 10
 
 
-def versions_of(document: Document) -> QuerySet[DocumentVersion]:
-    """All versions, newest first. The document has been read as somebody already."""
-    return document.versions.select_related("created_by", "job").order_by("-number")
+def versions_of(principal: Principal, document: Document) -> QuerySet[DocumentVersion]:
+    """The versions, newest first: all to those who contribute, to readers those that have been in force."""
+    rows = document.versions.select_related("created_by", "job").order_by("-number")
+    if document.scope_id in visible_scopes(principal, at_least=Permission.CONTRIBUTE):
+        return rows
+    return rows.filter(Q(published_at__isnull=False) | Q(state__in=IN_FORCE))
 
 
 def get_version(document: Document, number: int | None = None) -> DocumentVersion:

@@ -13,7 +13,9 @@ from django.core.files.uploadedfile import UploadedFile as Incoming
 from django.db import transaction
 from django.db.models import Case, Count, F, IntegerField, Max, Q, QuerySet, Sum, Value, When
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 
+from accounts.permissions.grants import grants_of
 from accounts.permissions.visibility import require, visible_scopes
 from accounts.values import GrantRequest, Holder, HolderKind, Permission, Principal
 from ingestion import services
@@ -33,7 +35,7 @@ from ingestion.parsing.kinds import unsupported_name
 from ingestion.selectors import parse_uid
 from ingestion.values import MAX_NAME, SourceFile, clean_name, clean_path
 from kb_platform.audit import record
-from kb_platform.errors import KnowledgeBaseError, NotFound, TooLarge
+from kb_platform.errors import Conflict, KnowledgeBaseError, NotFound, TooLarge
 from kb_platform.runtime_config import store as configuration
 from kb_platform.runtime_config.declarations import LARGEST_FILE
 
@@ -76,12 +78,16 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def get_batch(principal: Principal, uid: str) -> UploadBatch:
-    """A batch of the principal's own, or into a collection that it manages. Raises NotFound."""
+    """A batch of the principal's own, or into a collection that it manages. Raises NotFound.
+
+    One whose documents get a list of their own is its maker's alone: the names of its files say what they are.
+    """
     batch = UploadBatch.objects.select_related("collection", "created_by").filter(uid=parse_uid(uid)).first()
-    level = Permission.MANAGE
-    if batch and batch.created_by_id == principal.user_id:
-        level = Permission.CONTRIBUTE
-    if batch is None or batch.collection.scope_id not in visible_scopes(principal, at_least=level):
+    is_own = batch is not None and batch.created_by_id == principal.user_id
+    level = Permission.CONTRIBUTE if is_own else Permission.MANAGE
+    if batch is None or (batch.grants is not None and not is_own):
+        raise NotFound()
+    if batch.collection.scope_id not in visible_scopes(principal, at_least=level):
         raise NotFound()
     return batch
 
@@ -155,12 +161,26 @@ def _take(actor: Principal, entry: UploadedFile, source: SourceFile) -> Uploaded
             entry.save()
             return entry
     upload = services.upload_document(actor=actor, collection=entry.batch.collection, file=source)
-    if entry.batch.grants is not None and upload.created and upload.version.number == 1:
-        services.share_document(actor=actor, document=upload.document, grants=_grants_of(entry.batch))
+    if entry.batch.grants is not None and upload.created:
+        _keep_to_list(actor, upload, _grants_of(entry.batch))
     entry.outcome = Outcome.ACCEPTED if upload.created else Outcome.UNCHANGED
     entry.version = upload.version
     entry.save()
     return entry
+
+
+def _keep_to_list(actor: Principal, upload: services.Upload, grants: Sequence[GrantRequest]) -> None:
+    """Give a new document its list. Raises Conflict for a new version of one that others than those listed can see."""
+    if upload.version.number == 1:
+        services.share_document(actor=actor, document=upload.document, grants=grants)
+        return
+    listed = {grant.holder for grant in grants} | {Holder.user(actor.user_id)}
+    if any(grant.holder not in listed for grant in grants_of(upload.document.scope)):
+        raise Conflict(
+            _(
+                "A document of this name is here already, and others can see it. Rename the file, or change who sees that one."
+            )
+        )
 
 
 def copies_of(principal: Principal, blob: Blob) -> QuerySet[Document]:

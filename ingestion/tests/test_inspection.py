@@ -2,10 +2,12 @@
 
 import pytest
 
+from accounts.permissions.grants import replace_grants
 from accounts.principals import principal_of
+from accounts.values import GrantRequest, Holder, Permission
 from ingestion import ledger, services
 from ingestion.inspection import Place, content_of, log_of
-from ingestion.models import IngestJob, VersionState
+from ingestion.models import Document, DocumentVersion, IngestJob, VersionState
 from ingestion.samples.build import FILES
 from ingestion.tests.conftest import latest
 from kb_platform.errors import Conflict
@@ -79,3 +81,26 @@ def test_an_older_file_becomes_the_newest_version(ingest, owner):
     assert document.active_version.number == 2
     with pytest.raises(Conflict):
         services.restore_version(actor=actor, document=document, number=2)
+
+
+def test_readers_see_nothing_of_a_version_that_was_never_in_force(
+    api, browser, ingest, upload, collection, owner, reader
+):
+    grants = [GrantRequest(holder=Holder.user(reader.pk), permission=Permission.VIEW)]
+    replace_grants(actor=principal_of(owner), scope=collection.scope, grants=grants)
+    document = ingest("a.md", b"# A\n\nOpen text.")
+    DocumentVersion.objects.create(
+        document=document, number=2, blob="0" * 64, file_name="cuts-2027.md", size_bytes=1
+    )
+    for end in ("versions", "log"):
+        path = f"/manage/documents/{document.uid}/{end}"
+        assert "cuts-2027" in browser(owner).get(path).content.decode()
+        assert "cuts-2027" not in browser(reader).get(path).content.decode()
+    assert browser(reader).get(f"/manage/documents/{document.uid}/versions/2/file").status_code == 404
+    path = f"/api/v1/documents/{document.uid}/versions"
+    assert api(reader).get(path).json()["count"] == 1
+    Document.objects.filter(pk=document.pk).update(active_version=None)
+    DocumentVersion.objects.update(published_at=None)
+    path = f"/manage/documents/{document.uid}"
+    assert "Open text." in browser(owner).get(path).content.decode()
+    assert "Open text." not in browser(reader).get(path).content.decode()

@@ -112,3 +112,46 @@ def test_counts_add_up_and_failures_are_tried_again_together(send, owner, embedd
     assert uploads.count_files(files, send.batch).unfinished == 1
     assert uploads.cancel_unfinished(actor=principal_of(owner), batch=send.batch) == 1
     assert uploads.count_files(files, send.batch).unfinished == 0
+
+
+def test_a_batch_with_a_list_of_its_own_is_its_makers_alone(send, collection, owner, reader):
+    both = [GrantRequest(holder=Holder.user(reader.pk), permission=Permission.MANAGE)]
+    replace_grants(actor=principal_of(owner), scope=collection.scope, grants=both)
+    private = uploads.open_batch(actor=principal_of(owner), collection=collection, grants=[])
+    send("dismissals.xlsx", b"x", into=private)
+    assert uploads.get_batch(principal_of(reader), str(send.batch.uid)) == send.batch
+    assert uploads.get_batch(principal_of(owner), str(private.uid)) == private
+    with pytest.raises(NotFound):
+        uploads.get_batch(principal_of(reader), str(private.uid))
+
+
+def test_a_list_of_its_own_is_not_lost_on_a_document_that_others_see(send, collection, owner, reader):
+    grants = [GrantRequest(holder=Holder.user(reader.pk), permission=Permission.VIEW)]
+    replace_grants(actor=principal_of(owner), scope=collection.scope, grants=grants)
+    send("pay.md")
+    private = uploads.open_batch(actor=principal_of(owner), collection=collection, grants=[])
+    entry = send("pay.md", b"# Pay\n\nsecret", into=private)
+    assert entry.outcome == Outcome.REFUSED
+    assert "others can see it" in entry.reason_params["cause"]
+    assert Document.objects.get().latest_version.number == 1
+
+
+def test_a_copy_is_not_named_once_it_is_hidden(send, collection, api, owner):
+    copied = send("a.md").version.document
+    send("copy.md")
+    path = f"/api/v1/uploads/{send.batch.uid}/files"
+    assert "“a.md”" in api(owner).get(path).json()["results"][-1]["text"]
+    services.share_document(actor=principal_of(owner), document=copied, grants=[])
+    Document.objects.get(pk=copied.pk).scope.user_grants.all().delete()
+    assert "a.md" not in api(owner).get(path).json()["results"][-1]["text"]
+
+
+def test_nobody_is_looked_up_for_who_may_not_share(browser, collection, owner, reader):
+    grants = [GrantRequest(holder=Holder.user(reader.pk), permission=Permission.CONTRIBUTE)]
+    replace_grants(actor=principal_of(owner), scope=collection.scope, grants=grants)
+    form = {"collection": str(collection.uid), "access": "own"}
+    for name in ("owner@example.com", "nobody@example.com"):
+        sent = browser(reader).post(
+            "/manage/documents/upload", form | {"viewers": name}, headers={"Accept": "application/json"}
+        )
+        assert sent.status_code == 403

@@ -35,7 +35,7 @@ def _frame(request: PageRequest, uid: str, tab: str) -> dict[str, Any]:
     return {
         "document": found,
         "tab": tab,
-        "version_count": found.versions.count(),
+        "version_count": selectors.versions_of(request.principal, found).count(),
         "may_edit": level in Permission.CONTRIBUTE.and_above,
         "may_manage": level is Permission.MANAGE,
         "contributable": {found.scope_id} if level in Permission.CONTRIBUTE.and_above else set(),
@@ -50,7 +50,7 @@ def _frame(request: PageRequest, uid: str, tab: str) -> dict[str, Any]:
 def document(request: PageRequest, uid: str) -> HttpResponse:
     """Content and chunks, side by side."""
     context = _frame(request, uid, "content")
-    content = content_of(context["document"], parse_place(request.GET))
+    content = content_of(context["document"], parse_place(request.GET), may_edit=context["may_edit"])
     return render(request, "ingestion/document.html", {**context, "content": content})
 
 
@@ -75,8 +75,9 @@ def parse_place(query: QueryDict) -> Place:
 @require_safe
 def document_versions(request: PageRequest, uid: str) -> HttpResponse:
     context = _frame(request, uid, "versions")
-    rows = Paginator(selectors.versions_of(context["document"]), VERSIONS).get_page(request.GET.get("page"))
-    return render(request, "ingestion/document_versions.html", {**context, "page": rows})
+    versions = selectors.versions_of(request.principal, context["document"])
+    page = Paginator(versions, VERSIONS).get_page(request.GET.get("page"))
+    return render(request, "ingestion/document_versions.html", {**context, "page": page})
 
 
 @policy(Access.OBJECT)
@@ -84,7 +85,7 @@ def document_versions(request: PageRequest, uid: str) -> HttpResponse:
 def document_log(request: PageRequest, uid: str) -> HttpResponse:
     """Each step of the newest versions with its times, counts and reasons."""
     context = _frame(request, uid, "log")
-    versions = selectors.versions_of(context["document"]).prefetch_related("events")
+    versions = selectors.versions_of(request.principal, context["document"]).prefetch_related("events")
     page = Paginator(versions, RUNS).get_page(request.GET.get("page"))
     runs = [(version, log_of(version.events.all())) for version in page]
     return render(request, "ingestion/document_log.html", {**context, "page": page, "runs": runs})
@@ -95,9 +96,9 @@ def document_log(request: PageRequest, uid: str) -> HttpResponse:
 def version_file(request: PageRequest, uid: str, number: int) -> FileResponse:
     """The original of any version: what has been in force for readers, anything for those who contribute."""
     found = selectors.get_document(request.principal, uid)
-    version = selectors.get_version(found, min(number, 2**31 - 1))
-    if version.published_at is None:
-        require(request.principal, Permission.CONTRIBUTE, found.scope_id)
+    version = selectors.versions_of(request.principal, found).filter(number=min(number, 2**31 - 1)).first()
+    if version is None:
+        raise NotFound()
     return files.attachment(version)
 
 

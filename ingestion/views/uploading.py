@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.models import User
-from accounts.permissions.visibility import scope_levels
+from accounts.permissions.visibility import require, scope_levels, visible_scopes
 from accounts.requests import PageRequest
 from accounts.selectors import group_name, groups
 from accounts.values import GrantRequest, Holder, Permission
@@ -67,6 +67,8 @@ def _open(request: PageRequest) -> HttpResponse:
     try:
         if not files and not scripted:
             raise InvalidInput(_("Choose at least one file."))
+        if request.POST.get("access") == "own":  # before anybody is looked up
+            require(request.principal, Permission.MANAGE, collection.scope_id)
         batch = uploads.open_batch(
             actor=request.principal, collection=collection, grants=_wished_list(request.POST)
         )
@@ -121,7 +123,8 @@ def upload_file(request: PageRequest, uid: str) -> HttpResponse:
     path = request.POST.get("path", "").replace("\x00", "")
     entry = uploads.add_file(actor=request.principal, batch=batch, file=file, path=path)
     status = 422 if entry.outcome == UploadedFile.Outcome.REFUSED else 201
-    return JsonResponse({"outcome": entry.outcome, "text": outcome_text(entry)}, status=status)
+    text = outcome_text(entry, visible_scopes(request.principal))
+    return JsonResponse({"outcome": entry.outcome, "text": text}, status=status)
 
 
 @policy(Access.OBJECT)
