@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.models import User
+from accounts.models import PasswordLink, User
 from accounts.permissions.grants import (
     create_scope,
     grants_of,
@@ -183,12 +183,15 @@ def _clean_name(name: str, *, required: bool) -> str:
 
 
 def _set_password(user: User, password: str | None) -> None:
+    """Without saving it. Links for a new password end with the old one."""
     if password is not None:
         try:
             password_validation.validate_password(password, user)
         except ValidationError as error:
             raise InvalidInput(fields={"password": " ".join(error.messages)}) from error
     user.set_password(password)
+    if user.pk:
+        PasswordLink.objects.filter(user=user).delete()
 
 
 def _apply_profile(user: User, changes: UserChanges) -> None:
@@ -221,6 +224,7 @@ def _set_active(actor: Actor, user: User, active: bool) -> None:
     user.save(update_fields=["is_active"])
     if not active:
         _end_sessions(user)
+        PasswordLink.objects.filter(user=user).delete()
         user.tokens.filter(revoked_at=None).update(revoked_at=timezone.now())
         hand_over_unmanaged(actor=actor, scope_ids=scopes_managed_by(Holder.user(user.pk)))
 

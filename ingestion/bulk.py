@@ -63,7 +63,9 @@ def move_documents(*, actor: Principal, documents: QuerySet[Document], collectio
     clean, colliding = _apart(moving, collection)
     _move_clean(actor, clean, collection)
     moved = [*clean, *(row for row in colliding if _moved_alone(actor, row, collection))]
-    change = _remember(actor, BulkChange.Action.MOVE, {row.pk: before[row.pk] for row in moved})
+    change = _remember(
+        actor, BulkChange.Action.MOVE, {row.pk: [before[row.pk], collection.pk] for row in moved}
+    )
     return BulkOutcome(changed=len(moved), refused=refused, skipped=len(rows) - len(moved), change=change)
 
 
@@ -266,9 +268,12 @@ def _affected(change: BulkChange) -> QuerySet[Document]:
 
 
 def _undo_move(actor: Principal, change: BulkChange) -> BulkOutcome:
+    """Only what still stands where the change put it: a later move by somebody else holds."""
     back: dict[int, list[int]] = defaultdict(list)
-    for pk, collection_id in change.before.items():
-        back[collection_id].append(int(pk))
+    there = dict(_affected(change).values_list("pk", "collection_id"))
+    for pk, (home_id, target_id) in change.before.items():
+        if there.get(int(pk)) == target_id:
+            back[home_id].append(int(pk))
     open_to_actor = visible_scopes(actor, at_least=Permission.CONTRIBUTE)
     homes = Collection.objects.filter(pk__in=back, scope_id__in=open_to_actor)
     done = [

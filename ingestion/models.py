@@ -449,7 +449,7 @@ class SavedView(models.Model):
 class BulkChange(models.Model):
     """What was done to many documents at once, kept so that whoever did it can take it back.
 
-    `before` maps document ids to what they were: the collection's id of a move, the scope's id of a deletion. Deleted
+    `before` maps document ids to what they were: the ids of the old and the new collection of a move, the scope's id of a deletion. Deleted
     documents wait in `scope`, which is granted to nobody, until `purge_after`.
     """
 

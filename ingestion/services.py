@@ -33,7 +33,7 @@ from ingestion.models import (
 )
 from ingestion.values import Attributes, SourceFile
 from kb_platform.audit import record
-from kb_platform.errors import Conflict, InvalidInput, NotFound
+from kb_platform.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from kb_platform.jobs import enqueue
 
 MAX_SOURCE_KEY = 2000
@@ -54,7 +54,12 @@ class Upload:
 
 @transaction.atomic
 def create_collection(*, actor: Actor, name: str, description: str = "", language: str = "") -> Collection:
-    """A collection with an access scope of its own, which its creator manages by an ordinary grant."""
+    """A collection with an access scope of its own, which its creator manages by an ordinary grant.
+
+    Raises NotAllowed for a token that is limited to collections: the new one would be none of them.
+    """
+    if isinstance(actor, Principal) and actor.token and actor.token.collections:
+        raise NotAllowed()
     collection = Collection.objects.create(
         name=_required(name, "name", 200),
         description=description,

@@ -20,6 +20,9 @@ PAGE = 50
 EXPORT_BATCH = 1_000
 MAX_ID = 2**63 - 1
 _TRACE_DIGITS = 32
+FORMULA = frozenset(
+    "=+-@\t\r\n＝＋－＠"
+)  # how a formula may begin; the wide ones in Chinese and Japanese editions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +163,7 @@ def _csv(rows: list[list[Any]]) -> str:
     writer = csv.writer(out)
     for row in rows:
         cells = [str(cell) for cell in row]
-        writer.writerow([f"'{cell}" if cell[:1] in set("=+-@\t\r") else cell for cell in cells])
+        writer.writerow([f"'{cell}" if cell.lstrip(" ")[:1] in FORMULA else cell for cell in cells])
     return out.getvalue()
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from accounts.models import AccessScope, User
 from accounts.permissions.grants import grants_of
 from accounts.values import Holder, HolderKind, Permission, StoredGrant
+from kb_platform.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +24,14 @@ class AccessVerdict:
 
 
 def explain_access(scope: AccessScope, user: User) -> AccessVerdict:
-    """Read the list as it is now. The caller has made sure that whoever asks manages the scope."""
+    """Read the list as it is now. The caller has made sure that whoever asks manages the scope.
+
+    Raises NotFound for a deactivated account that the list does not name: the directory tells of none.
+    """
     groups = set(user.groups.values_list("pk", flat=True))
     reaching = [grant for grant in grants_of(scope) if _reaches(grant, user, groups)]
+    if not user.is_active and all(grant.holder != Holder.user(user.pk) for grant in reaching):
+        raise NotFound()
     levels = list(Permission)
     paths = sorted(reaching, key=lambda grant: -levels.index(grant.permission)) if user.is_active else []
     return AccessVerdict(

@@ -69,15 +69,19 @@ def test_the_address_is_rebuilt_as_it_was():
     assert (asked.as_query(), asked.first_day) == (query, date(2026, 3, 1))
 
 
+FORMULAS = ["=cmd()", " =cmd()", "＝cmd()", "\n=cmd()", "-1+cmd()"]
+
+
 def test_the_export_has_every_entry_once_and_no_formula(monkeypatch):
     monkeypatch.setattr(audit_log, "EXPORT_BATCH", 2)
     entries(4)
-    record(SystemActor(name="=cmd()"), "user.created")
+    for name in FORMULAS:
+        record(SystemActor(name=name), "user.created")
     text = "".join(part for part, _key in csv_lines(AuditFilter()))
     rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
-    assert len(rows) == 6
+    assert len(rows) == 5 + len(FORMULAS)
     assert rows[1][1] == "Added an account"
-    assert rows[1][5] == "'=cmd()"
+    assert [row[5] for row in rows[1 : len(FORMULAS) + 1]] == [f"'{name}" for name in FORMULAS[::-1]]
 
 
 @pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume")  # the test client is synchronous

@@ -59,6 +59,12 @@ def test_an_old_link_a_replaced_one_and_one_of_a_deactivated_account_end(adminis
         make_link(actor=principal_of(administrator), user=reader)
 
 
+def test_a_link_ends_with_the_password_it_was_to_replace(administrator, browser, reader, password, path):
+    form = {"current": password, "password": NEW}
+    assert browser(reader).post("/account/password", form).status_code == 302
+    assert Client().get(path).status_code == 410
+
+
 def test_only_administrators_make_links(reader, outsider):
     with pytest.raises(NotAllowed):
         make_link(actor=principal_of(outsider), user=reader)

@@ -4,9 +4,12 @@ import json
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from rest_framework.test import APIClient
 
+from accounts.principals import principal_of
+from accounts.tokens import create_token
 from accounts.values import TokenScope
-from ingestion.models import Document, DocumentVersion, VersionState
+from ingestion.models import Collection, Document, DocumentVersion, VersionState
 from ingestion.tests.conftest import run_jobs
 
 POLICY = b"# Visitors\n\nVisitors sign in at gate 4 with form VK-77B.\n"
@@ -343,3 +346,12 @@ def test_the_schema_can_be_made(api, owner):
     answer = api(owner).get("/api/schema", HTTP_ACCEPT="application/json")
     assert answer.status_code == 200
     assert "/api/v1/documents" in json.loads(answer.content)["paths"]
+
+
+def test_a_token_limited_to_a_collection_makes_no_other(owner, collection):
+    limits = {"scopes": [TokenScope.INGEST], "collections": [collection.scope_id]}
+    _row, text = create_token(actor=principal_of(owner), user=owner, name="robot", **limits)
+    robot = APIClient(headers={"Authorization": f"Bearer {text}"})
+    assert robot.get(f"/api/v1/collections/{collection.uid}").status_code == 200
+    assert robot.post("/api/v1/collections", {"name": "More"}, format="json").status_code == 403
+    assert Collection.objects.count() == 1

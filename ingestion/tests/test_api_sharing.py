@@ -2,6 +2,7 @@
 
 import pytest
 
+from accounts.models import User
 from accounts.principals import principal_of
 from ingestion import services
 from ingestion.testing.rows import make_document
@@ -40,12 +41,14 @@ def test_a_list_that_has_changed_since_it_was_read_is_not_overwritten(api, owner
 
 def test_access_of_a_person_is_explained_to_managers_alone(api, owner, reader, outsider, shared):
     document = shared.documents.get()
+    left = User.objects.create(email="left@example.com", name="Left", is_active=False)
     for path in (f"/api/v1/collections/{shared.uid}", f"/api/v1/documents/{document.uid}"):
         told = api(owner).get(f"{path}/access?user={owner.pk}").json()
         assert (told["permission"], told["paths"][0]["name"]) == ("manage", "Owner")
         assert api(owner).get(f"{path}/access?user={reader.pk}").json()["permission"] is None
         assert api(owner).get(f"{path}/access?user=nobody").status_code == 404
         assert api(outsider).get(f"{path}/access?user={owner.pk}").status_code == 404
+        assert api(owner).get(f"{path}/access?user={left.pk}").status_code == 404
     found = api(owner).get("/api/v1/holders?q=read").json()["results"]
     assert [holder["name"] for holder in found] == ["Reader"]
     assert api(outsider).get("/api/v1/holders?q=read").status_code == 403

@@ -85,6 +85,23 @@ def test_moving_takes_on_the_new_sharing_and_undo_the_old(owner, mine, theirs):
     assert set(Document.objects.values_list("scope_id", flat=True)) == {mine.scope_id, own_scope}
 
 
+def test_undoing_a_move_leaves_what_somebody_else_has_moved_on(owner, reader, mine, theirs):
+    other = services.create_collection(actor=principal_of(owner), name="Archive")
+    manage = [GrantRequest(holder=Holder.user(reader.pk), permission=Permission.MANAGE)]
+    replace_grants(actor=principal_of(owner), scope=other.scope, grants=manage)
+    moved_on = make_document(mine, title="Moved on")
+    make_document(mine, title="Left there")
+    actor = principal_of(owner)
+    outcome = bulk.move_documents(actor=actor, documents=documents_for(actor), collection=other)
+    third = services.create_collection(actor=actor, name="Third")
+    manage = [GrantRequest(holder=Holder.user(reader.pk), permission=Permission.MANAGE)]
+    replace_grants(actor=actor, scope=third.scope, grants=manage)
+    services.move_document(actor=principal_of(reader), document=moved_on, collection=third)
+    assert bulk.undo(actor=actor, change=outcome.change).changed == 1
+    homes = dict(Document.objects.values_list("title", "collection__name"))
+    assert homes == {"Moved on": "Third", "Left there": "Manuals"}
+
+
 def test_a_document_from_the_same_source_stays_where_it_is(owner, mine):
     other = services.create_collection(actor=principal_of(owner), name="Archive")
     make_document(mine, title="Same")

@@ -89,7 +89,10 @@ def read_import(content: bytes) -> dict[str, Any]:
     if len(content) > MAX_IMPORT_BYTES:
         raise InvalidInput(_("The file is too large for settings."))
     try:
-        parsed = yaml.safe_load(content.decode("utf-8-sig"))
+        text = content.decode("utf-8-sig")
+        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):  # could repeat without end
+            raise yaml.YAMLError("aliases")
+        parsed = yaml.safe_load(text)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise InvalidInput(_("This is not a YAML file.")) from error
     given = _flat(parsed if parsed is not None else {})
@@ -111,6 +114,11 @@ def read_import(content: bytes) -> dict[str, Any]:
 
 
 def _flat(parsed: Any) -> dict[str, Any]:
-    if not isinstance(parsed, dict) or not all(isinstance(part, dict) for part in parsed.values()):
+    if not _is_named(parsed) or not all(map(_is_named, parsed.values())):
         raise InvalidInput(_("The file needs areas, and in each its settings: an export shows how."))
     return {f"{area}.{name}"[:100]: value for area, part in parsed.items() for name, value in part.items()}
+
+
+def _is_named(value: Any) -> bool:
+    """Whether it is an object whose names are texts: a number of any length may be a name in YAML."""
+    return isinstance(value, dict) and all(isinstance(name, str) for name in value)

@@ -63,6 +63,11 @@ def test_an_export_comes_back_by_import_and_unnamed_settings_return_to_their_def
     )
 
 
+ALIASES = b"a0: &a0 {x: y}\n" + b"".join(  # each line ten times the one before
+    b"a%d: &a%d {<<: [%s]}\n" % (n, n, b", ".join([b"*a%d" % (n - 1)] * 10)) for n in range(1, 12)
+)
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -79,6 +84,8 @@ def test_an_export_comes_back_by_import_and_unnamed_settings_return_to_their_def
         b"\xff\xfe\x00",
         b"!!python/object/apply:os.system ['true']",
         b"x" * 200_000,
+        b"general: {0x" + b"f" * 9000 + b": 1}",
+        ALIASES,
     ],
 )
 def test_a_file_that_is_not_understood_is_refused_whole(content):
