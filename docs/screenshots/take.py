@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import django
 
@@ -41,13 +42,14 @@ MAIN = {
     "upload_batch",
     "collections",
     "collection_sharing",
-    "status",
+    "processing",
     "settings",
 }
-EXTRA = ("refusal", "document-failed", "document-versions", "404")
+EXTRA = ("refusal", "document-failed", "404")
 # Where the plain example would not show what the page is for.
 INSTEAD = {"source_page": "{citation}", "search": "/search?q={q}"}
 FEWER = ((1440, "en-light"), (390, "zh-dark"))
+SCAN = "scan-delivery-note.pdf"
 MOST_BYTES, LOWEST_QUALITY = 60_000, 40
 # In each language a conversation, the first answer of which is opened at its source, and a question without an answer.
 CHAT = {
@@ -113,7 +115,7 @@ def picture_only_pdf() -> bytes:
     return out.getvalue()
 
 
-def fill(root: Api, site: RunningSite) -> dict[str, str]:
+def fill(root: Api, visitor: Visitor, site: RunningSite) -> dict[str, str]:
     """People, groups, a shared collection and a failed file; ids by the names that PAGES uses."""
     people = {
         name: root.post("users", email=f"{email}@{DOMAIN}", name=name, password=PASSWORD)["id"]
@@ -141,23 +143,33 @@ def fill(root: Api, site: RunningSite) -> dict[str, str]:
     ]
     root.put(f"collections/{notes}/grants", grants=grants)
     assert becomes(root.is_idle, timeout_s=240), site.output
-    for name, text in NOTES.items():
-        root.upload(notes, name, text.encode())
-    failed = root.upload(notes, "scan-delivery-note.pdf", picture_only_pdf())
+    batch = upload_by_page(visitor, notes)
     assert becomes(root.is_idle), site.output
     name = "spare-parts.md"
+    failed = next(row["id"] for row in root.documents() if row["title"] == SCAN)
     versions = root.upload(notes, name, (NOTES[name] + "\n| Lamp | 1 |").encode())
     assert becomes(root.is_idle), site.output
 
     return {
         "collection": notes,
-        "failed": failed["id"],
+        "batch": batch,
+        "failed": failed,
         "versions": versions["id"],
-        "waiting": failed["id"],
+        "waiting": failed,
         "user": people["陈思远"],
         "group": team["id"],
         "token": root.token_id,
     }
+
+
+def upload_by_page(visitor: Visitor, collection: str) -> str:
+    """The batch's uid; one of its files cannot be read."""
+    with TemporaryDirectory() as folder:
+        for name, text in NOTES.items():
+            Path(folder, name).write_text(text)
+        Path(folder, SCAN).write_bytes(picture_only_pdf())
+        visitor.upload(collection, sorted(Path(folder).iterdir()))
+    return visitor.page.url.rstrip("/").rpartition("/")[2]
 
 
 def ask(api: Api, language: str) -> dict[str, str]:
@@ -179,8 +191,8 @@ def ask(api: Api, language: str) -> dict[str, str]:
     }
 
 
-def first_start(browser: Browser, site: RunningSite) -> None:
-    """The page that is there only once, pictured and used."""
+def first_start(browser: Browser, site: RunningSite) -> Visitor:
+    """The page that is there only once, pictured and used: the administrator, signed in."""
     found = re.search(r"/first-start/\S+", site.output)
     assert found, site.output
     for width, look in FEWER:
@@ -189,6 +201,7 @@ def first_start(browser: Browser, site: RunningSite) -> None:
         save(page.screenshot(), "first_start", width, look)
     visitor = Visitor(page=page, base=site.address)
     visitor.submit(name="Lin Yue 林悦", email=EMAIL, password=PASSWORD)
+    return visitor
 
 
 def new_page(browser: Browser, width: int, look: str) -> Page:
@@ -245,9 +258,9 @@ def main() -> None:
     with sites(KB_SAMPLES="1") as start, sync_playwright() as playwright:
         site = start()
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        first_start(browser, site)
+        visitor = first_start(browser, site)
         root = Api(playwright, site, EMAIL)
-        common = fill(root, site)
+        common = fill(root, visitor, site)
         ids = {look: common | ask(root, look[:2]) for look in LOOKS}
         print(f"The site is filled after {time.monotonic() - began:.0f} s")
         take(browser, site, ids)

@@ -49,7 +49,7 @@ class Visitor:
         form.locator("[name=files]").set_input_files([str(path) for path in files])
         form.locator("[data-send]").click()
         self.page.wait_for_url("**/manage/uploads/*")
-        expect(self.page.locator("#batch .ups li")).to_have_count(len(files))
+        expect(self.page.locator("#batch .ups > li")).to_have_count(len(files))
 
     def wait_for_states(self, collection: str, *, live: int, failed: int = 0) -> None:
         """The page of a batch comes to its end by itself; then so many documents are searchable and refused."""
