@@ -50,7 +50,7 @@ EXTRA = ("refusal", "document-failed", "404")
 INSTEAD = {"source_page": "{citation}", "search": "/search?q={q}"}
 FEWER = ((1440, "en-light"), (390, "zh-dark"))
 SCAN = "scan-delivery-note.pdf"
-MOST_BYTES, LOWEST_QUALITY = 60_000, 40
+MOST_BYTES, LOWEST_QUALITY = 45_000, 40
 # In each language a conversation, the first answer of which is opened at its source, and a question without an answer.
 CHAT = {
     "en": ("What does error E103 on the PL-300 mean?", "How long is the warranty on a C-20 centrifuge?"),
