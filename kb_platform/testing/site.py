@@ -152,10 +152,12 @@ def sites(**environment: str) -> Iterator[Callable[[], RunningSite]]:
         assert running.process.poll() is None, running.output
         return running
 
-    yield start
-    for running in made:
-        if running.process.poll() is None:
-            running.process.send_signal(signal.SIGINT)
-            running.process.wait(40)
-    shutil.rmtree(paths.run_dir(data_dir), ignore_errors=True)
-    shutil.rmtree(home)
+    try:
+        yield start
+    finally:
+        for running in made:
+            if running.process.poll() is None:
+                running.process.send_signal(signal.SIGINT)
+                running.process.wait(40)
+        shutil.rmtree(paths.run_dir(data_dir), ignore_errors=True)
+        shutil.rmtree(home)
