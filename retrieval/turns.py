@@ -33,6 +33,7 @@ _MARKERS = re.compile(
 )
 _MARKER = re.compile(r"\[(\d{1,3})\]")
 _SENTENCE = re.compile(r".+?(?:(?:\s*\[\d{1,3}\])+\s*|\Z)", re.DOTALL)
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BULLET = re.compile(r"^\s*(?:[-•*]|\d{1,3}[.)、])\s+")
 
 
@@ -123,8 +124,18 @@ def answer_blocks(message: ShownMessage) -> Iterable[AnswerBlock]:
 
 
 def paragraphs(answer: str) -> list[str]:
-    """The answer cut before each paragraph; joined, they are the answer."""
-    return re.split(r"(?<!\n)(?=\n[^\S\n]*\n)", answer)
+    """The answer cut before each paragraph and before and after each list; joined, they are the answer."""
+    parts: list[str] = []
+    before = ""
+    for line in _LINE.findall(answer):
+        is_bullet, was_bullet = (_BULLET.match(text) is not None for text in (line, before))
+        begins = line.strip() and (not before.strip() or is_bullet != was_bullet)
+        if begins or not parts:
+            parts.append(line)
+        else:
+            parts[-1] += line
+        before = line
+    return parts
 
 
 def sentences(part: str) -> list[str]:
@@ -134,7 +145,7 @@ def sentences(part: str) -> list[str]:
 
 def block_of(part: str, message: ShownMessage) -> AnswerBlock:
     lines = [line for line in part.split("\n") if line.strip()]
-    is_list = len(lines) > 1 and all(_BULLET.match(line) for line in lines)
+    is_list = all(_BULLET.match(line) for line in lines) and (len(lines) > 1 or not lines[0][0].isdigit())
     if is_list:
         lines = [_BULLET.sub("", line, count=1) for line in lines]
     bare = sum(bool(message.citations) and _is_uncovered(_after_markers(line)) for line in lines)

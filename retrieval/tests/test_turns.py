@@ -54,6 +54,16 @@ def test_lists_and_paragraphs_are_told_apart():
     assert [(block.is_list, len(block.lines)) for block in blocks] == [(False, 1), (True, 2), (False, 1)]
 
 
+def test_a_list_may_follow_its_lead_at_once():
+    blocks = list(
+        answer_blocks(
+            replace(MESSAGE, answer="Needed: [1]\n- 1. A form [1]\n- 2. A report [1]\nThat is all. [1]")
+        )
+    )
+    assert [(block.is_list, len(block.lines)) for block in blocks] == [(False, 1), (True, 2), (False, 1)]
+    assert blocks[1].lines[0].startswith("1. A")
+
+
 @pytest.mark.parametrize(
     "answer",
     [
