@@ -6,7 +6,7 @@ from typing import Any
 
 from django.template import Library
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 
 from kb_platform import audit_actions
 from kb_platform.models import AuditEntry
@@ -110,7 +110,11 @@ def _grants(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> list[d
 def _grant_text(row: Mapping[str, Any] | None) -> str:
     if row is None:
         return ""
-    levels = {"view": _("View"), "contribute": _("Contribute"), "manage": _("Manage")}
+    levels = {
+        "view": pgettext("level of access", "View"),
+        "contribute": pgettext("level of access", "Contribute"),
+        "manage": pgettext("level of access", "Manage"),
+    }
     level = str(levels.get(row["permission"], row["permission"]))
     ends = str(row.get("expires_at") or "")[:10]
     return _("%(level)s until %(day)s") % {"level": level, "day": ends} if ends else level
