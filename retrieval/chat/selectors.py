@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
+from ingestion.models import Collection
 from kb_platform.errors import NotFound
 from kb_platform.json_values import is_storable
 from retrieval.chat.values import Progress, ShownCitation, ShownMessage
@@ -17,8 +18,20 @@ from retrieval.models import Citation, Conversation, Feedback, Message
 
 
 def conversations_for(principal: Principal) -> QuerySet[Conversation]:
-    """The principal's own conversations, the latest first."""
-    return Conversation.objects.filter(user_id=principal.user_id)
+    """The principal's own conversations, the latest first; for a limited token those that looked nowhere else last."""
+    own = Conversation.objects.filter(user_id=principal.user_id)
+    confines = confines_of(principal)
+    if confines is None:
+        return own
+    return own.filter(collections__contained_by=confines).exclude(collections=[])
+
+
+def confines_of(principal: Principal) -> list[str] | None:
+    """Uids of the collections that a token is limited to; None for everybody else."""
+    if principal.token is None or not principal.token.collections:
+        return None
+    limits = Collection.objects.filter(scope_id__in=principal.token.collections).order_by("pk")
+    return [str(uid) for uid in limits.values_list("uid", flat=True)]
 
 
 def find_conversations(principal: Principal, text: str) -> QuerySet[Conversation]:
@@ -40,8 +53,9 @@ def get_conversation(principal: Principal, uid: str) -> Conversation:
 
 def get_message(principal: Principal, uid: str) -> Message:
     """A message of one's own conversation. Raises NotFound for all others."""
-    found = _with_sources(principal, Message.objects.filter(uid=_parsed(uid))).first()
-    if found is None or found.conversation.user_id != principal.user_id:
+    own = Message.objects.filter(uid=_parsed(uid), conversation__in=conversations_for(principal).order_by())
+    found = _with_sources(principal, own).first()
+    if found is None:
         raise NotFound()
     return found
 

@@ -22,7 +22,7 @@ from ingestion.embedding.registry import get_embedder
 from ingestion.models import Document, Element
 from kb_platform.errors import Conflict, InvalidInput
 from kb_platform.json_values import is_storable
-from retrieval.chat.selectors import get_conversation, get_message, visible_message
+from retrieval.chat.selectors import confines_of, get_conversation, get_message, visible_message
 from retrieval.chat.values import ShownMessage
 from retrieval.filters import Filters
 from retrieval.generation.extractive import ExtractedAnswer, Question, extract_answer
@@ -204,6 +204,8 @@ def _open_message(
 ) -> Message:
     """Where a question looks is kept with its conversation, for the next one."""
     text, collections = request.text, list(request.filters.collections or ())
+    if (confines := confines_of(principal)) is not None:
+        collections = [uid for uid in collections if uid in confines] or confines
     if conversation is None:
         title = shorten(" ".join(text.split()), TITLE_CHARACTERS)
         conversation = Conversation.objects.create(

@@ -1,7 +1,10 @@
 """Answers, refusals, and what is left of them when access changes."""
 
+from dataclasses import replace
+
 import pytest
 
+from accounts.values import TokenLimits, TokenScope
 from ingestion.models import Document
 from kb_platform.errors import Conflict, InvalidInput, NotFound
 from retrieval.chat import service
@@ -122,6 +125,19 @@ def test_a_conversation_goes_on_and_belongs_to_one_person(handbook, reader, outs
         delete_conversation(conversation, principal=outsider)
     delete_conversation(conversation, principal=reader)
     assert not Conversation.objects.exists()
+
+
+def test_a_limited_token_goes_on_with_its_own_conversation_and_meets_no_other(handbook, reader):
+    answer("What else did I ask?", principal=reader)
+    limits = TokenLimits(
+        token_id=1, scopes=frozenset({TokenScope.ASK}), collections=frozenset({handbook.scope_id})
+    )
+    robot = replace(reader, token=limits)
+    first = answer(QUESTION, principal=robot)
+    again = answer(QUESTION, principal=robot, conversation=first.conversation_uid)
+    assert again.grounded
+    assert [str(row.uid) for row in conversations_for(robot)] == [first.conversation_uid]
+    assert conversations_for(reader).count() == 2
 
 
 def test_an_unknown_collection_answers_nothing(handbook, reader):
