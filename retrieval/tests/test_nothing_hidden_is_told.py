@@ -35,9 +35,10 @@ def _marked(collection, title, **fields):
 
 
 @pytest.fixture
-def site(db):
+def hidden(db):
     """A collection that can be shared, with one open document; all else carries the word."""
     keeper = create_user(actor=SystemActor(name="tests"), email="k@x.org", name="Keeper")
+    visitor = create_user(actor=SystemActor(name="tests"), email="v@x.org", name="Visitor")
     gone = create_user(actor=SystemActor(name="tests"), email="g@x.org", name=f"Left {WORD}")
     deactivate_user(actor=SystemActor(name="tests"), user=gone)
     who = principal_of(keeper)
@@ -65,16 +66,16 @@ def site(db):
         message=message, n=1, document=cited, version=cited.active_version, first_element=0, last_element=1,
         quote=WORD,
     )  # fmt: skip
-    return SimpleNamespace(shared=shared, document=document, keeper=keeper)
+    return SimpleNamespace(shared=shared, document=document, keeper=keeper, visitor=visitor)
 
 
-def _paths(site):
+def _paths(hidden):
     things = {
-        "collections": site.shared.uid,
-        "library": site.shared.uid,
-        "documents": site.document.uid,
-        "d": site.document.uid,
-        "jobs": site.document.latest_version.job.uid,
+        "collections": hidden.shared.uid,
+        "library": hidden.shared.uid,
+        "documents": hidden.document.uid,
+        "d": hidden.document.uid,
+        "jobs": hidden.document.latest_version.job.uid,
     }
     for route in routes():
         if route.policy is None or route.policy.access not in (Access.SIGNED_IN, Access.OBJECT):
@@ -98,26 +99,26 @@ def _told(client, paths):
 
 
 @pytest.mark.parametrize("level", [None, Permission.VIEW, Permission.MANAGE])
-def test_pages_and_api_tell_nothing_of_what_is_hidden(browser, api, outsider, site, level):
+def test_pages_and_api_tell_nothing_of_what_is_hidden(browser, api, hidden, level):
     if level:
-        grants = [GrantRequest(holder=Holder.user(outsider.pk), permission=level)]
-        kept = GrantRequest(holder=Holder.user(site.keeper.pk), permission=Permission.MANAGE)
-        replace_grants(actor=SystemActor(name="tests"), scope=site.shared.scope, grants=[*grants, kept])
-    assert _told(browser(site.keeper), ["/manage/documents"])
-    paths = list(_paths(site))
-    assert _told(browser(outsider), [p for p in paths if not p.startswith("/api/")]) == []
-    assert _told(api(outsider), [p for p in paths if p.startswith("/api/")]) == []
+        grants = [GrantRequest(holder=Holder.user(hidden.visitor.pk), permission=level)]
+        kept = GrantRequest(holder=Holder.user(hidden.keeper.pk), permission=Permission.MANAGE)
+        replace_grants(actor=SystemActor(name="tests"), scope=hidden.shared.scope, grants=[*grants, kept])
+    assert _told(browser(hidden.keeper), ["/manage/documents"])
+    paths = list(_paths(hidden))
+    assert _told(browser(hidden.visitor), [p for p in paths if not p.startswith("/api/")]) == []
+    assert _told(api(hidden.visitor), [p for p in paths if p.startswith("/api/")]) == []
 
 
-def test_a_token_limited_to_a_collection_tells_nothing_of_the_rest(site):
+def test_a_token_limited_to_a_collection_tells_nothing_of_the_rest(hidden):
     limits = {"scopes": [TokenScope.SEARCH, TokenScope.ASK, TokenScope.INGEST]}
     _row, text = create_token(
         actor=SystemActor(name="tests"),
-        user=site.keeper,
+        user=hidden.keeper,
         name="robot",
-        collections=[site.shared.scope_id],
+        collections=[hidden.shared.scope_id],
         **limits,
     )
     robot = APIClient(headers={"Authorization": f"Bearer {text}"})
-    paths = [path for path in _paths(site) if path.startswith("/api/")]
+    paths = [path for path in _paths(hidden) if path.startswith("/api/")]
     assert _told(robot, paths) == []
