@@ -27,14 +27,15 @@ from accounts.serializers import (
     render_grants,
     verdict_as_json,
 )
-from accounts.values import GrantRequest, Permission
-from ingestion import files, selectors, services
+from accounts.values import GrantRequest, Permission, Principal
+from ingestion import bulk, files, selectors, services
 from ingestion import serializers as shapes
 from ingestion.access import access_version, follows_collection, plan_collection, plan_document
 from ingestion.blobs import store
 from ingestion.models import Collection, Document
 from ingestion.values import SourceFile, clean_name
 from kb_platform.api import Pages
+from kb_platform.errors import InvalidInput
 from kb_platform.policies import Access, policy
 
 FILTERS = ("collection", "state", "doc_type", "language", "owner", "view")
@@ -218,11 +219,59 @@ class DocumentDetail(APIView):
             services.update_document(actor=principal_on(request), document=document, attributes=attributes)
         return Response(shapes.DocumentOutput(selectors.get_document(principal_on(request), uid)).data)
 
-    @extend_schema(responses={204: None})
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(
+                "permanent",
+                bool,
+                description="`true`: remove it for good at once, out of the trash too. There is no way back.",
+            )
+        ],
+        responses={204: None},
+    )
     def delete(self, request: Request, uid: str) -> Response:
-        document = selectors.get_document(principal_on(request), uid)
-        services.delete_document(actor=principal_on(request), document=document)
+        """Move the document to the trash: out of everybody's sight at once, restorable for 30 days."""
+        actor = principal_on(request)
+        if _is_permanent(request):
+            _remove_for_good(actor, uid)
+            return Response(status=204)
+        document = selectors.get_document(actor, uid)
+        require(actor, Permission.MANAGE, document.scope_id)
+        bulk.delete_documents(actor=actor, documents=Document.objects.filter(pk=document.pk))
         return Response(status=204)
+
+
+def _is_permanent(request: Request) -> bool:
+    text = request.query_params.get("permanent", "false").lower()
+    if text not in ("true", "false"):  # never guessed at: one of them has no way back
+        raise InvalidInput(fields={"permanent": "Send true or false."})
+    return text == "true"
+
+
+def _remove_for_good(actor: Principal, uid: str) -> None:
+    """A document in use, or one in the trash."""
+    trashed = bulk.trash_of(actor).filter(uid=selectors.parse_uid(uid))
+    if not bulk.purge_documents(actor=actor, documents=trashed).changed:
+        services.delete_document(actor=actor, document=selectors.get_document(actor, uid))
+
+
+@policy(Access.SIGNED_IN, scope=READERS)
+class TrashList(APIView):
+    @extend_schema(responses=shapes.TrashedOutput(many=True))
+    def get(self, request: Request) -> Response:
+        """Deleted documents of what the caller manages, whoever deleted them; each until its `removed_at`."""
+        return paged(self, request, bulk.trash_of(principal_on(request)), shapes.TrashedOutput)
+
+
+@policy(Access.OBJECT, scope=READERS, write_scope="ingest")
+class TrashRestore(APIView):
+    @extend_schema(request=None, responses=shapes.DocumentOutput)
+    def post(self, request: Request, uid: str) -> Response:
+        """Bring a document back from the trash, to those who could see it."""
+        actor = principal_on(request)
+        found = bulk.get_trashed(actor, uid)
+        bulk.undelete_documents(actor=actor, documents=Document.objects.filter(pk=found.pk))
+        return Response(shapes.DocumentOutput(selectors.get_document(actor, uid)).data)
 
 
 @policy(Access.OBJECT, scope=READERS, write_scope="ingest")

@@ -7,7 +7,6 @@ only given out for documents that are in search and open to them.
 
 import time
 from collections import defaultdict
-from collections.abc import Collection as Some
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -226,7 +225,7 @@ def delete_documents(*, actor: Principal, documents: QuerySet[Document]) -> Bulk
     record_each(actor, "document.deleted", ((row, {"trash": True}) for row in rows))
     chosen = Document.objects.filter(pk__in=_keys(rows))
     chosen.filter(archived_at=None).update(archived_at=now)
-    chosen.update(scope=grave, updated_at=now)
+    chosen.update(trashed_from=F("scope_id"), scope=grave, updated_at=now)
     _let_indexes_follow(rows)
     before = {row.pk: [row.scope_id, row.archived_at is not None] for row in rows}
     change = _remember(actor, BulkChange.Action.DELETE, before, scope=grave, purge_after=now + KEPT)
@@ -251,15 +250,18 @@ def _cancel_work(rows: Sequence[Document]) -> None:
 
 @transaction.atomic
 def undo(*, actor: Principal, change: BulkChange) -> BulkOutcome:
-    """Make a change of the actor's own not have been, as far as its rights of now reach. Works once."""
+    """Make a change not have been, as far as the actor's rights of now reach. Works once, but for what is left in the trash."""
     change = BulkChange.objects.select_for_update(of=("self",)).get(pk=change.pk)
     if change.undone_at or (change.purge_after and change.purge_after <= timezone.now()):
         raise Conflict(_("This has been undone already, or it is too late for it."), code="ended")
     outcome = UNDO[BulkChange.Action(change.action)](actor, change)
     if not outcome.changed:
         raise Conflict(_("Nothing could be brought back. Your rights may have changed."), code="nothing")
-    change.undone_at = timezone.now()
-    change.save(update_fields=["undone_at"])
+    if (
+        change.action != BulkChange.Action.DELETE
+    ):  # a deletion is undone when nothing of it is left in the trash
+        change.undone_at = timezone.now()
+        change.save(update_fields=["undone_at"])
     return outcome
 
 
@@ -293,18 +295,23 @@ def _undo_restore(actor: Principal, change: BulkChange) -> BulkOutcome:
 
 
 def _undo_delete(actor: Principal, change: BulkChange) -> BulkOutcome:
-    manageable = set(visible_scopes(actor, at_least=Permission.MANAGE))
-    trashed = Document.objects.filter(scope_id=change.scope_id).select_for_update(of=("self",)).order_by("pk")
-    by_scope: dict[int, list[Document]] = defaultdict(list)
-    for row in trashed:
-        by_scope[change.before[str(row.pk)][0]].append(row)
-    back = {scope: rows for scope, rows in by_scope.items() if scope in manageable}
-    for scope, rows in back.items():
-        Document.objects.filter(pk__in=_keys(rows)).update(scope_id=scope, updated_at=timezone.now())
-    restored = [row for rows in back.values() for row in rows]
-    _bring_back([row for row in restored if not change.before[str(row.pk)][1]])
-    record_each(actor, "document.undeleted", ((row, {}) for row in restored))
-    return BulkOutcome(changed=len(restored), refused=sum(map(len, by_scope.values())) - len(restored))
+    return undelete_documents(actor=actor, documents=_trashed(change))
+
+
+@transaction.atomic
+def undelete_documents(*, actor: Principal, documents: QuerySet[Document]) -> BulkOutcome:
+    """Bring documents back from the trash, to those who could see them, as far as the actor manages what they were in."""
+    rows = list(restorable(documents, actor).select_for_update(of=("self",)).order_by("pk"))
+    graves = {row.scope_id for row in rows}
+    changes = {change.scope_id: change for change in BulkChange.objects.filter(scope__in=graves)}
+    Document.objects.filter(pk__in=_keys(rows)).update(
+        scope_id=F("trashed_from_id"), trashed_from=None, updated_at=timezone.now()
+    )
+    _bring_back([row for row in rows if not changes[row.scope_id].before[str(row.pk)][1]])
+    record_each(actor, "document.undeleted", ((row, {}) for row in rows))
+    emptied = BulkChange.objects.filter(scope__in=graves, scope__documents=None)
+    emptied.update(undone_at=timezone.now())
+    return BulkOutcome(changed=len(rows))
 
 
 def _undo_nothing(actor: Principal, change: BulkChange) -> BulkOutcome:
@@ -321,45 +328,74 @@ UNDO = {
 
 
 def get_change(principal: Principal, uid: str) -> BulkChange:
-    """A change that the principal made itself. Raises NotFound."""
-    found = BulkChange.objects.filter(uid=parse_uid(uid), actor_id=principal.user_id).first()
+    """A change that the principal made itself, or a deletion of what it manages. Raises NotFound."""
+    found = BulkChange.objects.filter(uid=parse_uid(uid)).first()
+    if found is None:
+        raise NotFound()
+    if found.actor_id != principal.user_id and not restorable(_trashed(found), principal).exists():
+        raise NotFound()
+    return found
+
+
+# --- the trash --------------------------------------------------------------------------------------------
+
+
+def trash_of(principal: Principal) -> QuerySet[Document]:
+    """What was deleted of what the principal manages, newest first; who deleted it makes no difference."""
+    return (
+        restorable(Document.objects.all(), principal)
+        .select_related("collection", "latest_version", "scope__bulk_change__actor")
+        .order_by("-scope__bulk_change__pk", "title", "pk")
+    )
+
+
+def get_trashed(principal: Principal, uid: str) -> Document:
+    """A document in the trash that the principal may bring back. Raises NotFound."""
+    found = trash_of(principal).filter(uid=parse_uid(uid)).first()
     if found is None:
         raise NotFound()
     return found
 
 
-def trash_of(principal: Principal) -> QuerySet[BulkChange]:
-    """The principal's own deletions that can still be taken back, newest first."""
-    return BulkChange.objects.filter(
-        actor_id=principal.user_id,
-        action=BulkChange.Action.DELETE,
-        undone_at=None,
-        purge_after__gt=timezone.now(),
+def restorable(documents: QuerySet[Document], principal: Principal) -> QuerySet[Document]:
+    """Those of the documents that wait in the trash and whose former scope the principal manages now."""
+    return documents.filter(
+        trashed_from__in=visible_scopes(principal, at_least=Permission.MANAGE),
+        scope__bulk_change__purge_after__gt=timezone.now(),
     )
 
 
 @transaction.atomic
-def purge_now(*, actor: Principal, change: BulkChange) -> None:
-    """Give up the time that a deletion could still be taken back in. Raises Conflict when rights on it are gone."""
-    manageable = visible_scopes(actor, at_least=Permission.MANAGE)
-    if _trashed(change).count() > restorable(change, manageable).count():
-        raise Conflict(
-            _(
-                "You may not change all of these documents any more. They go by themselves when their time is over."
-            ),
-            code="rights_changed",
-        )
-    BulkChange.objects.filter(pk=change.pk, action=BulkChange.Action.DELETE, undone_at=None).update(
-        purge_after=timezone.now()
+def purge_documents(*, actor: Principal, documents: QuerySet[Document]) -> BulkOutcome:
+    """Remove documents in the trash for good before their time is over, as far as the actor manages what they were in."""
+    rows = list(restorable(documents, actor).select_for_update(of=("self",)).order_by("pk"))
+    record_each(actor, "document.purged", ((row, {}) for row in rows))
+    if len(rows) <= PURGED_AT_ONCE:
+        services.remove_documents(rows)
+    else:
+        _purge_later(actor, rows)
+    return BulkOutcome(changed=len(rows))
+
+
+def _purge_later(actor: Principal, rows: Sequence[Document]) -> None:
+    """Gathered under a deletion whose time is over, and removed in the background."""
+    grave = AccessScope.objects.create()
+    before = {str(row.pk): [row.trashed_from_id, True] for row in rows}
+    BulkChange.objects.create(
+        actor_id=actor.user_id,
+        action=BulkChange.Action.DELETE,
+        before=before,
+        scope=grave,
+        purge_after=timezone.now(),
     )
-    record_each(actor, "document.purged", ((row, {}) for row in _trashed(change)))
+    Document.objects.filter(pk__in=_keys(rows)).update(scope=grave)
     enqueue("ingestion.tasks.purge_deleted")
 
 
 def purge_due(*, seconds: float) -> bool:
     """Remove documents whose time in the trash is over, until time is up; whether any are left."""
     end = time.monotonic() + seconds
-    due = BulkChange.objects.filter(scope__isnull=False, purge_after__lte=timezone.now(), undone_at=None)
+    due = BulkChange.objects.filter(scope__isnull=False, purge_after__lte=timezone.now())
     for change in due:
         while batch := list(_trashed(change)[:PURGED_AT_ONCE]):
             services.remove_documents(batch)
@@ -367,13 +403,6 @@ def purge_due(*, seconds: float) -> bool:
                 return True
         _forget(change)
     return False
-
-
-def restorable(change: BulkChange, manageable: Some[int]) -> QuerySet[Document]:
-    """What of a deletion can be brought back by who manages these scopes now."""
-    return _trashed(change).filter(
-        pk__in=[int(pk) for pk, (scope, _archived) in change.before.items() if scope in manageable]
-    )
 
 
 def _trashed(change: BulkChange) -> QuerySet[Document]:
@@ -387,7 +416,9 @@ def _forget(change: BulkChange) -> None:
     grave = change.scope
     change.scope, change.before = None, {}
     change.save(update_fields=["scope", "before"])
-    unused = AccessScope.objects.filter(pk__in=own, collection=None, documents=None, bulk_change=None)
+    unused = AccessScope.objects.filter(
+        pk__in=own, collection=None, documents=None, trashed_documents=None, bulk_change=None
+    )
     unused.delete()
     if grave:
         grave.delete()

@@ -40,6 +40,13 @@ class Document(models.Model):
     uid = models.UUIDField(default=new_uid, unique=True, editable=False)
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="documents")
     scope = models.ForeignKey(AccessScope, on_delete=models.PROTECT, related_name="documents")
+    trashed_from = models.ForeignKey(
+        AccessScope,
+        null=True,
+        on_delete=models.PROTECT,
+        related_name="trashed_documents",
+        help_text="In the trash: the scope it had, whose managers may bring it back",
+    )
     source_key = models.CharField(
         max_length=2000, help_text="source_uri, else the file name: equal keys are versions"
     )
@@ -449,8 +456,9 @@ class SavedView(models.Model):
 class BulkChange(models.Model):
     """What was done to many documents at once, kept so that whoever did it can take it back.
 
-    `before` maps document ids to what they were: the ids of the old and the new collection of a move, the scope's id of a deletion. Deleted
-    documents wait in `scope`, which is granted to nobody, until `purge_after`.
+    `before` maps document ids to what they were: the ids of the old and the new collection of a move, the scope's id of a
+    deletion. Deleted documents wait in `scope`, which is granted to nobody, until `purge_after`; whoever manages
+    `Document.trashed_from` brings them back.
     """
 
     class Action(models.TextChoices):

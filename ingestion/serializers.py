@@ -205,6 +205,18 @@ class DocumentOutput(serializers.Serializer[Document]):
         return str(document.collection.uid)
 
 
+class TrashedOutput(serializers.Serializer[Document]):
+    id = serializers.CharField(source="uid")
+    title = serializers.CharField()
+    collection = serializers.CharField(source="collection.uid")
+    source_uri = serializers.CharField()
+    deleted_at = serializers.DateTimeField(source="scope.bulk_change.created_at")
+    deleted_by = OwnerOutput(source="scope.bulk_change.actor", allow_null=True)
+    removed_at = serializers.DateTimeField(
+        source="scope.bulk_change.purge_after", help_text="When it is removed for good."
+    )
+
+
 class UploadOutput(serializers.Serializer[Any]):
     id = serializers.CharField(source="document.uid")
     version = serializers.IntegerField(source="version.number")

@@ -89,7 +89,7 @@ def update_collection(*, actor: Principal, collection: Collection, **changes: st
 def delete_collection(*, actor: Principal, collection: Collection) -> None:
     """Remove an empty collection. Its documents must be moved or deleted first; what is in the trash goes with it."""
     require(actor, Permission.MANAGE, collection.scope_id)
-    trashed = collection.documents.filter(scope__bulk_change__isnull=False)
+    trashed = collection.documents.filter(trashed_from__isnull=False)
     if collection.documents.exclude(pk__in=trashed).exists():
         raise Conflict(
             _("The collection still holds documents. Move or delete them first."), code="not_empty"
@@ -159,14 +159,15 @@ def upload_document(
 def _source_digest(actor: Actor, collection: Collection, source_key: str) -> str:
     """What names the source within the collection.
 
-    A document from the same source that is hidden from the actor is passed over, so that it is neither changed nor
-    given away: the actor's becomes another document, under the next digest of a chain.
+    A document from the same source that is in the trash, or hidden from the actor, is passed over, so that it is neither
+    changed nor given away: the actor's becomes another document, under the next digest of a chain.
     """
     digest = hashlib.sha256(source_key.encode("utf-8", "surrogatepass")).hexdigest()
+    passed_over = collection.documents.filter(trashed_from__isnull=False)
     if isinstance(actor, Principal):
-        hidden = collection.documents.exclude(scope_id__in=visible_scopes(actor))
-        while hidden.filter(source_digest=digest).exists():
-            digest = hashlib.sha256(digest.encode()).hexdigest()
+        passed_over = collection.documents.exclude(scope_id__in=visible_scopes(actor))
+    while passed_over.filter(source_digest=digest).exists():
+        digest = hashlib.sha256(digest.encode()).hexdigest()
     return digest
 
 
@@ -342,7 +343,10 @@ def archive_document(*, actor: Principal, document: Document) -> None:
 
 @transaction.atomic
 def delete_document(*, actor: Principal, document: Document) -> None:
-    """Remove a document, all its versions and every trace of it in the indexes, at once."""
+    """Remove a document that is in use, all its versions and every trace of it in the indexes, at once and for good.
+
+    `bulk.delete_documents` is the way that can be taken back.
+    """
     document = _locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
     _leave_indexes(document)

@@ -2,7 +2,7 @@
 
 from accounts.principals import principal_of
 from accounts.tests.hidden_objects import somebody
-from ingestion.bulk import archive_documents
+from ingestion.bulk import archive_documents, delete_documents
 from ingestion.selectors import documents_for
 from ingestion.services import create_collection
 from ingestion.testing.rows import make_document
@@ -28,7 +28,15 @@ def change():
     return archive_documents(actor=who, documents=documents_for(who)).change
 
 
+def trashed():
+    made = document()
+    who = principal_of(made.collection.created_by)
+    delete_documents(actor=who, documents=documents_for(who))
+    return made
+
+
 HIDDEN = {
+    "trash": lambda: str(trashed().uid),
     "uploads": lambda: str(batch().uid),
     "changes": lambda: str(change().uid),
     "collections": lambda: str(collection().uid),

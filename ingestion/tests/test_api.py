@@ -342,6 +342,27 @@ def test_a_collection_is_deleted_only_when_empty(post, api, owner, collection):
     assert client.get(path).status_code == 404
 
 
+def test_deleting_moves_to_the_trash_and_only_permanent_removes(post, api, owner, embedder):
+    made = post("visitors.md", POLICY).json()
+    run_jobs(embedder)
+    client, path = api(owner), f"/api/v1/documents/{made['id']}"
+    assert client.delete(f"{path}?permanent=yes").status_code == 400
+    assert client.delete(path).status_code == 204
+    assert [client.get(path).status_code, client.delete(path).status_code] == [404, 404]
+    (row,) = client.get("/api/v1/trash").json()["results"]
+    assert (row["id"], row["deleted_by"]["name"]) == (made["id"], "Owner")
+    assert client.post(f"/api/v1/trash/{made['id']}/restore").json()["id"] == made["id"]
+    run_jobs(embedder)
+    assert client.get(path).json()["state"] == "live"
+    client.delete(path)
+    assert api(owner, scopes=(TokenScope.SEARCH,)).delete(f"{path}?permanent=true").status_code == 403
+    assert client.delete(f"{path}?permanent=true").status_code == 204
+    assert not Document.objects.exists()
+    other = post("again.md", POLICY).json()
+    assert client.delete(f"/api/v1/documents/{other['id']}?permanent=true").status_code == 204
+    assert not Document.objects.exists()
+
+
 def test_the_schema_can_be_made(api, owner):
     answer = api(owner).get("/api/schema", HTTP_ACCEPT="application/json")
     assert answer.status_code == 200

@@ -7,8 +7,9 @@ from django.utils import timezone
 
 from accounts.permissions.grants import replace_grants
 from accounts.principals import principal_of
-from accounts.values import GrantRequest, Holder, Permission
+from accounts.values import GrantRequest, Holder, Permission, SystemActor
 from ingestion import bulk, services
+from ingestion.blobs import store
 from ingestion.indexing import moves
 from ingestion.models import (
     BulkChange,
@@ -21,6 +22,7 @@ from ingestion.models import (
 from ingestion.selectors import DocumentFilters, documents_for, filter_documents
 from ingestion.testing.rows import make_document
 from ingestion.tests.conftest import run_jobs
+from ingestion.values import SourceFile
 from kb_platform.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from kb_platform.models import AuditEntry
 
@@ -139,7 +141,7 @@ def test_deleted_documents_are_out_of_everybodys_sight_and_come_back(owner, admi
     outcome = bulk.delete_documents(actor=actor, documents=documents_for(actor))
     for person in (owner, administrator):
         assert not documents_for(principal_of(person)).exists()
-    assert bulk.trash_of(actor).get() == outcome.change
+    assert bulk.trash_of(actor).get().title == "Plan"
     assert not bulk.trash_of(principal_of(administrator)).exists()
     with pytest.raises(NotFound):
         bulk.get_change(principal_of(administrator), str(outcome.change.uid))
@@ -156,10 +158,68 @@ def test_what_was_deleted_neither_comes_back_nor_goes_for_who_lost_the_right(bro
     with pytest.raises(Conflict):
         bulk.undo(actor=actor, change=outcome.change)
     assert "Travel policy" not in browser(owner).get("/manage/documents/trash").content.decode()
-    with pytest.raises(Conflict):
-        bulk.purge_now(actor=actor, change=outcome.change)
+    assert not bulk.purge_documents(actor=actor, documents=Document.objects.all()).changed
     assert not bulk.purge_due(seconds=5)
     assert Document.objects.exists()
+
+
+def test_whoever_manages_the_scope_finds_it_in_the_trash_and_brings_it_back(
+    api, browser, owner, reader, outsider, administrator, mine
+):
+    plain, private = make_document(mine, title="Plain"), make_document(mine, title="Private")
+    services.share_document(actor=principal_of(owner), document=private, grants=[])
+    grants = [
+        GrantRequest(holder=Holder.user(reader.pk), permission=Permission.MANAGE),
+        GrantRequest(holder=Holder.user(outsider.pk), permission=Permission.CONTRIBUTE),
+    ]
+    replace_grants(actor=principal_of(owner), scope=mine.scope, grants=grants)
+    deletion = bulk.delete_documents(
+        actor=principal_of(owner), documents=documents_for(principal_of(owner))
+    ).change
+
+    def trash(user):
+        return [row["title"] for row in api(user).get("/api/v1/trash").json()["results"]]
+
+    assert [trash(user) for user in (owner, reader, outsider, administrator)] == [
+        ["Plain", "Private"],
+        ["Plain"],  # no list of its own opens the other to them
+        [],
+        [],
+    ]
+    page = browser(reader).get("/manage/documents/trash").content.decode()
+    assert ("Plain" in page, "Private" in page) == (True, False)
+    for user in (outsider, administrator):
+        assert api(user).post(f"/api/v1/trash/{plain.uid}/restore").status_code == 404
+        assert api(user).delete(f"/api/v1/documents/{plain.uid}?permanent=true").status_code == 404
+        browser(user).post("/manage/documents/trash/change", {"restore": str(plain.uid)})
+        browser(user).post("/manage/documents/trash/change", {"all": "1", "purge": "", "confirmed": "1"})
+        with pytest.raises(NotFound):
+            bulk.get_change(principal_of(user), str(deletion.uid))
+    browser(reader).post("/manage/documents/trash/change", {"restore": str(private.uid)})
+    assert Document.objects.filter(trashed_from__isnull=False).count() == 2
+    browser(reader).post("/manage/documents/trash/change", {"restore": "", "all": "1"})
+    assert documents_for(principal_of(outsider)).get().title == "Plain"
+    outcome = bulk.undo(actor=principal_of(owner), change=deletion)
+    assert (outcome.changed, trash(owner)) == (1, [])
+    assert Document.objects.get(title="Private").scope_id not in (mine.scope_id, deletion.scope_id)
+
+
+def test_removing_for_good_takes_what_was_confirmed_and_manages_and_many_in_the_background(
+    browser, owner, mine, monkeypatch
+):
+    monkeypatch.setattr(bulk, "PURGED_AT_ONCE", 2)
+    rows = [make_document(mine, title=f"Document {n}") for n in range(4)]
+    actor = principal_of(owner)
+    bulk.delete_documents(actor=actor, documents=documents_for(actor))
+    client, path = browser(owner), "/manage/documents/trash/change"
+    asked = client.post(path, {"purge": str(rows[0].uid)}).content.decode()
+    assert (str(rows[0].uid) in asked, Document.objects.count()) == (True, 4)
+    client.post(path, {"purge": str(rows[0].uid), "ids": [str(rows[1].uid)], "confirmed": "1"})
+    assert not Document.objects.filter(pk=rows[0].pk).exists()
+    client.post(path, {"purge": "", "all": "1", "confirmed": "1"})
+    assert not bulk.trash_of(actor).exists()
+    assert not bulk.purge_due(seconds=5)
+    assert not Document.objects.exists()
 
 
 def test_the_trash_is_emptied_after_thirty_days_and_its_collection_can_go(owner, mine):
@@ -184,6 +244,15 @@ def test_a_file_of_a_deleted_documents_name_becomes_a_new_document(owner, ingest
     ingest("a.md", b"# A\n\nNew.")
     assert documents_for(actor).count() == 1
     assert Document.objects.count() == 2
+    bulk.undelete_documents(actor=actor, documents=bulk.trash_of(actor))
+    assert documents_for(actor).count() == 2
+    bulk.delete_documents(actor=actor, documents=documents_for(actor))
+    services.upload_document(
+        actor=SystemActor(name="import"),
+        collection=collection,
+        file=SourceFile(name="a.md", blob=store([b"# A"])),
+    )
+    assert documents_for(actor).get().latest_version.number == 1
 
 
 def test_a_selection_that_is_too_large_is_refused_whole(owner, mine, monkeypatch):

@@ -4,10 +4,12 @@ A form names documents by their ids, or by the filters of the list for all that 
 at once; what costs or removes is confirmed on a page of its own, which posts the same form again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -17,7 +19,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.permissions.visibility import visible_scopes
 from accounts.requests import PageRequest
 from accounts.values import Permission, Principal
 from ingestion import bulk, selectors
@@ -32,7 +33,7 @@ from kb_platform.policies import Access, policy
 from kb_platform.toasts import Undo, toast
 
 Verb = Callable[..., BulkOutcome]
-TITLES = 5
+TRASH_ROWS = 50
 AT_ONCE: dict[str, Verb] = {"archive": bulk.archive_documents, "restore": bulk.restore_documents}
 
 
@@ -57,13 +58,17 @@ def chosen(principal: Principal, form: QueryDict) -> QuerySet[Document]:
     if form.get("all"):
         query = ListQuery.parse(QueryDict(form.get("query", "")[:4000]), principal)
         return matching_documents(principal, query)
+    return documents_for(principal).filter(uid__in=_uids(form.getlist("ids")))
+
+
+def _uids(texts: Sequence[str]) -> list[UUID]:
     uids = []
-    for text in form.getlist("ids")[: bulk.MOST]:
+    for text in texts[: bulk.MOST]:
         try:
             uids.append(parse_uid(text))
         except NotFound:
             continue
-    return documents_for(principal).filter(uid__in=uids)
+    return uids
 
 
 def back(request: PageRequest) -> str:
@@ -184,34 +189,53 @@ def change_undo(request: PageRequest, uid: str) -> HttpResponse:
 @policy(Access.SIGNED_IN)
 @require_safe
 def trash(request: PageRequest) -> HttpResponse:
-    """The reader's own deletions of the last 30 days, as far as the rights of now reach."""
-    manageable = visible_scopes(request.principal, at_least=Permission.MANAGE)
-    rows = [
-        {"change": change, "text": change_text(change), "titles": titles}
-        for change in bulk.trash_of(request.principal)[:100]
-        if (titles := _titles(bulk.restorable(change, manageable)))
-    ]
-    return render(request, "ingestion/trash.html", {"rows": rows, "days": bulk.KEPT.days})
+    """What was deleted within 30 days of what the reader manages now, whoever deleted it."""
+    page = Paginator(bulk.trash_of(request.principal), TRASH_ROWS).get_page(request.GET.get("page"))
+    return render(request, "ingestion/trash.html", {"page": page, "days": bulk.KEPT.days})
 
 
-def _titles(documents: QuerySet[Document]) -> list[str]:
-    return list(documents.values_list("title", flat=True)[:TITLES])
-
-
-@policy(Access.OBJECT)
+@policy(Access.SIGNED_IN)
 @require_POST
-def change_purge(request: PageRequest, uid: str) -> HttpResponse:
-    change = bulk.get_change(request.principal, uid)
-    if request.POST.get("confirmed"):
-        bulk.purge_now(actor=request.principal, change=change)
-        messages.success(request, _("Removed for good."))
-        return redirect("document_trash")
+def trash_change(request: PageRequest) -> HttpResponse:
+    """Bring back, or after a confirmation remove for good, what the form chose of the trash."""
+    documents = _chosen_trash(request)
+    count = documents.count()
+    if not count:
+        messages.error(request, _("Select at least one document first."))
+    elif "restore" in request.POST:
+        outcome = bulk.undelete_documents(actor=request.principal, documents=documents)
+        text = ngettext("%(n)d document brought back.", "%(n)d documents brought back.", outcome.changed)
+        messages.success(request, text % {"n": outcome.changed})
+    elif not request.POST.get("confirmed"):
+        return _confirm_purge(request, count)
+    else:
+        outcome = bulk.purge_documents(actor=request.principal, documents=documents)
+        text = ngettext(
+            "%(n)d document removed for good.", "%(n)d documents removed for good.", outcome.changed
+        )
+        messages.success(request, text % {"n": outcome.changed})
+    return redirect("document_trash")
+
+
+def _chosen_trash(request: PageRequest) -> QuerySet[Document]:
+    """The row whose own button was pressed, else the boxes; ids that name nothing open count for nothing."""
+    trashed = bulk.trash_of(request.principal)
+    one = request.POST.get("restore") or request.POST.get("purge")
+    if request.POST.get("all") and not one:
+        return trashed
+    return trashed.filter(uid__in=_uids([one] if one else request.POST.getlist("ids")))
+
+
+def _confirm_purge(request: PageRequest, count: int) -> HttpResponse:
+    one = request.POST.get("purge", "")
+    kept = [(name, value) for name in ("ids", "all") for value in request.POST.getlist(name) if not one]
+    title = ngettext("Remove %(n)d document for good?", "Remove %(n)d documents for good?", count)
     context = {
-        "title": _("Remove for good?"),
-        "text": _("%(what)s It cannot be brought back after this.") % {"what": change_text(change)},
+        "title": title % {"n": count},
+        "text": _("It cannot be brought back after this: not from the trash, nor by anybody else."),
         "action": _("Remove for good"),
+        "kept": [*kept, ("purge", one)],
         "back_url": reverse("document_trash"),
         "crumb": _("Trash"),
-        "confirmed": True,
     }
     return render(request, "ingestion/purge_confirm.html", context)

@@ -158,5 +158,5 @@ def _contents(principal: Principal, collection: Collection) -> dict[str, Any]:
     visible = selectors.documents_for(principal).filter(collection=collection)
     return {
         "document_count": visible.count(),
-        "is_filled": collection.documents.filter(scope__bulk_change=None).exists(),
+        "is_filled": collection.documents.filter(trashed_from=None).exists(),
     }

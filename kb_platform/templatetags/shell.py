@@ -74,7 +74,7 @@ MANAGE = (
                     "document_sharing",
                     "document_owner",
                     "document_trash",
-                    "change_purge",
+                    "trash_change",
                 ),
             ),
             RailItem(
