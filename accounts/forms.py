@@ -91,10 +91,10 @@ class GroupForm(forms.Form):
 
 class MembersForm(forms.Form):
     emails = forms.CharField(
-        label=_("Add people"),
+        label=_("E-mail addresses"),
         max_length=20_000,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("E-mail addresses, separated by spaces, commas or lines."),
+        help_text=_("Separated by spaces, commas or lines."),
     )
 
     def clean_emails(self) -> list[int]:

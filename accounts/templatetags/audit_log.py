@@ -40,6 +40,10 @@ FIELDS = {
     "to": gettext_lazy("To"),
     "version": gettext_lazy("Version"),
 }
+SYSTEM_ACTORS = {
+    "first start": gettext_lazy("First start"),
+    "create_token": gettext_lazy("Command line"),
+}
 
 
 @register.filter
@@ -51,8 +55,17 @@ def action_name(code: str) -> str:
 @register.filter
 def object_label(entry: AuditEntry) -> str:
     """The object's name as it was then; a setting's in the reader's language."""
+    if entry.object_type == "accessscope":
+        return _("Access list %(number)s") % {"number": entry.object_id}
     setting = SETTINGS.get(entry.object_id) if entry.object_type == "configvalue" else None
     return str(setting.label) if setting else entry.object_name
+
+
+@register.filter
+def actor_label(entry: AuditEntry) -> str:
+    """The person's name as it was then; a part of the system in the reader's language."""
+    known = SYSTEM_ACTORS.get(entry.actor_name) if entry.actor_id is None else None
+    return str(known or entry.actor_name)
 
 
 @register.filter

@@ -72,9 +72,10 @@ function start(form) {
   };
   const tell = () => {
     const ready = entries.filter(entry => entry.state === 'ready').length, refused = entries.filter(entry => entry.state === 'refused').length;
+    const sent = entries.filter(entry => entry.state === 'sent').length;
     part('chosen').hidden = !entries.length;
     part('count').textContent = `${words.tChosen} · ${entries.length}`;
-    const sentence = [`${ready} ${words.tReady}`, refused ? `${refused} ${words.tLeft}` : ''].filter(Boolean).join(' · ');
+    const sentence = [ready || !sent ? `${ready} ${words.tReady}` : '', sent ? `${sent} ${words.tSent}` : '', refused ? `${refused} ${words.tLeft}` : ''].filter(Boolean).join(' · ');
     part('summary').textContent = sentence;
     part('say').textContent = entries.length ? sentence : '';
     send.disabled = busy || !ready;
@@ -182,7 +183,7 @@ function start(form) {
   const complain = text => { part('problem').hidden = !text; part('problem').textContent = text; };
   const offer = () => {
     const summary = part('summary');
-    const link = make('a', 'btn btn-s', form.dataset.tBatch);
+    const link = make('a', 'btn btn-s btn-p', form.dataset.tBatch);
     link.href = batch.page;
     summary.append(' ', link);
   };
