@@ -3,6 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
+from accounts.values import Permission
+
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
@@ -38,3 +40,22 @@ def test_the_save_bar_names_what_is_unsaved_and_goes_away_when_it_is_discarded(a
     bar.get_by_role("button", name="Save settings").click()
     expect(page.get_by_text("1 setting saved.")).to_be_visible()
     expect(bar).to_be_hidden()
+
+
+def test_the_list_of_documents_is_walked_chosen_and_opened_by_letters(arrive, library, shelf, person):
+    keeper = person("keeper")
+    library.share(shelf.scope, keeper, Permission.MANAGE)
+    library.document(shelf, "Rail", "Grade P8 may take first class.")
+    page = arrive(keeper)
+    page.goto(page.url.rstrip("/") + "/manage/documents?sort=title")
+    rail, travel = (page.get_by_role("link", name=name, exact=True) for name in ("Rail", "Travel"))
+    page.keyboard.press("j")
+    expect(rail).to_be_focused()
+    page.keyboard.press("j")
+    expect(travel).to_be_focused()
+    page.keyboard.press("k")
+    page.keyboard.press("x")
+    expect(page.get_by_label("Select Rail")).to_be_checked()
+    expect(page.get_by_label("Select Travel")).not_to_be_checked()
+    page.keyboard.press("o")
+    expect(page.get_by_role("heading", name="Rail", level=1)).to_be_visible()
