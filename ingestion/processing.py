@@ -28,7 +28,7 @@ from ingestion.embedding.registry import get_embedder
 from ingestion.ledger import BELLS
 from ingestion.models import IngestJob
 from ingestion.reasons import cause_text
-from kb_platform.heartbeats import WorkerLife, workers
+from kb_platform.heartbeats import WorkerLife, is_silent, last_beat, workers
 
 SHOWN = 8
 RATE_WINDOW = timedelta(minutes=15)
@@ -54,7 +54,20 @@ class Stage:
 
     @property
     def command(self) -> str:
-        return f"python manage.py worker {self.queue}"
+        return start_command(self.queue)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stalled:
+    """A stage that nobody works on while files wait, as its banner tells it."""
+
+    queue: str
+    waiting: int
+    silent_since: datetime | None
+
+    @property
+    def command(self) -> str:
+        return start_command(self.queue)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +143,10 @@ class Processing:
         return max([1, *(stage.running + stage.waiting + stage.failed for stage in self.stages)])
 
 
+def start_command(queue: str) -> str:
+    return f"python manage.py worker {queue}"
+
+
 def stages_now(lives: list[WorkerLife]) -> tuple[Stage, ...]:
     """Both stages with counts of all files."""
     open_jobs, failed = Q(ended_at=None), Q(pk__in=failed_jobs().values("pk"))
@@ -169,11 +186,27 @@ def _stage(stage: IngestJob.Stage, row: dict[str, Any], lives: list[WorkerLife])
     )
 
 
-def stalled_stages() -> tuple[Stage, ...]:
-    """Stages where files wait and no worker has been heard of for a minute; for banners."""
-    if not IngestJob.objects.filter(ended_at=None).exists():
-        return ()
-    return tuple(stage for stage in stages_now(workers()) if stage.is_stalled)
+def stalled_stages() -> tuple[Stalled, ...]:
+    """Stages where files wait and no worker has been heard of for a minute; for banners, hence in one query."""
+    held = Q(lease_until__gt=timezone.now())
+    rows = {
+        row["stage"]: row
+        for row in IngestJob.objects.filter(ended_at=None)
+        .values("stage")
+        .annotate(
+            running=Count("pk", filter=held),
+            waiting=Count("pk", filter=~held | Q(lease_until=None)),
+            **{f"heard_{queue}": last_beat(queue) for _task, queue in BELLS.values()},
+        )
+        .order_by()
+    }
+    stalled = []
+    for stage in BELLS:
+        row, queue = rows.get(stage.value), BELLS[stage][1]
+        if row and row["waiting"] and not row["running"] and is_silent(row[f"heard_{queue}"]):
+            heard = row[f"heard_{queue}"]
+            stalled.append(Stalled(queue=queue, waiting=row["waiting"], silent_since=heard))
+    return tuple(stalled)
 
 
 def failed_jobs() -> QuerySet[IngestJob]:

@@ -5,7 +5,8 @@ from collections.abc import Collection as Some
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import Count, Max, Q, QuerySet, Subquery
+from django.db.models import Count, Max, Q, QuerySet, Subquery, Value
+from django.db.models.functions import JSONObject
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -59,31 +60,38 @@ def tray_for(principal: Principal, scopes: Some[int] | None = None) -> Tray:
     if scopes is None:
         scopes = visible_scopes(principal, at_least=Permission.CONTRIBUTE)
     shown = _versions(principal, scopes)
-    counted = shown.aggregate(
-        unfinished=Count("pk", filter=Q(state__in=UNFINISHED)),
-        live=Count("pk", filter=Q(state__in=IN_FORCE)),
-        total=Count("pk"),
-        newest=Max("pk"),
-        ended=Max("job__ended_at"),
-    )
-    if not counted["total"]:
-        return Tray()
     batches = UploadBatch.objects.filter(
         created_by_id=principal.user_id, files__version__in=shown.order_by().values("pk")
     )
     versions = list(
         shown.select_related("document__collection", "job")
-        .annotate(batch_uid=Subquery(batches.order_by("-pk").values("uid")[:1]))
+        .annotate(batch_uid=Subquery(batches.order_by("-pk").values("uid")[:1]), counted=_counts(shown))
         .order_by("-job__ended_at", "pk")[:SHOWN]
     )
+    if not versions:
+        return Tray()
+    counted = versions[0].counted
     return Tray(
         versions=tuple(versions),
         unfinished=counted["unfinished"],
         live=counted["live"],
         failed=counted["total"] - counted["unfinished"] - counted["live"],
         fingerprint=hashlib.sha256(repr(counted).encode()).hexdigest()[:12],
-        batch=str(versions[0].batch_uid or "") if versions else "",
+        batch=str(versions[0].batch_uid or ""),
     )
+
+
+def _counts(shown: QuerySet[DocumentVersion]) -> Subquery:
+    """Of all of them, read with the few that are shown: PostgreSQL works it out once."""
+    told = JSONObject(
+        unfinished=Count("pk", filter=Q(state__in=UNFINISHED)),
+        live=Count("pk", filter=Q(state__in=IN_FORCE)),
+        total=Count("pk"),
+        newest=Max("pk"),
+        ended=Max("job__ended_at"),
+    )
+    together = shown.order_by().annotate(all=Value(1)).values("all")
+    return Subquery(together.annotate(told=told).values("told"))
 
 
 def _versions(principal: Principal, scopes: Some[int]) -> QuerySet[DocumentVersion]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import DatabaseError, connection
+from django.db.models import Subquery
 from django.utils import timezone
 
 from kb_platform.models import WorkerHeartbeat
@@ -67,6 +68,16 @@ def workers() -> list[WorkerLife]:
         )
         for row in WorkerHeartbeat.objects.order_by("name")
     ]
+
+
+def last_beat(queue: str) -> Subquery:
+    """When a worker of the queue was last heard of, as a part of another query."""
+    serving = WorkerHeartbeat.objects.filter(queues__contains=[queue])
+    return Subquery(serving.order_by("-beat_at").values("beat_at")[:1])
+
+
+def is_silent(beat_at: datetime | None) -> bool:
+    return beat_at is None or beat_at <= timezone.now() - SILENT_AFTER
 
 
 def worker_name(hostname: str) -> str:

@@ -8,13 +8,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ingestion import processing
-from ingestion.processing import Stage
+from ingestion.processing import Stalled
 
 register = Library()
 
 
 @register.simple_tag
-def stalled_stages() -> tuple[Stage, ...]:
+def stalled_stages() -> tuple[Stalled, ...]:
     return processing.stalled_stages()
 
 

@@ -10,11 +10,12 @@ from accounts.principals import principal_of
 from accounts.values import GrantRequest, Holder, Permission
 from ingestion import services
 from ingestion.listing import ListQuery, list_documents
-from ingestion.models import SavedView
+from ingestion.models import Collection, DocumentVersion, IngestJob, SavedView, VersionState
 from ingestion.testing.rows import make_document
+from kb_platform import heartbeats
 
 pytestmark = pytest.mark.django_db
-MOST_QUERIES = 12  # while nothing is processed; the tray and the look at the workers come on top
+MOST_QUERIES = 12  # while files are processed and nobody is there to do it, too
 
 
 @pytest.fixture
@@ -48,6 +49,23 @@ def test_the_page_needs_few_queries_however_many_rows(browser, owner, reader, sh
         ) as captured:
             assert client.get(f"/manage/documents?{query}").status_code == 200
         assert len(captured) <= MOST_QUERIES, "\n".join(entry["sql"][:160] for entry in captured)
+
+
+def test_files_in_work_and_a_missing_worker_cost_no_query_more(browser, owner, shelf):
+    for number in range(9):
+        row = make_document(Collection.objects.get(name="Collection 1"), title=f"In work {number}")
+        IngestJob.objects.filter(version=row.latest_version).update(
+            state=IngestJob.State.QUEUED, stage=IngestJob.Stage.PARSE, ended_at=None
+        )
+        DocumentVersion.objects.filter(document=row).update(state=VersionState.QUEUED)
+    heartbeats.beat("embed@host", ["embed"])
+    client = browser(owner)
+    client.get("/manage/documents")
+    with CaptureQueriesContext(connection) as captured:
+        page = client.get("/manage/documents?sort=title").content.decode()
+    assert "No worker is listening to “parse”" in page
+    assert "9 files in processing" in page
+    assert len(captured) <= MOST_QUERIES, "\n".join(entry["sql"][:160] for entry in captured)
 
 
 def test_filters_offer_and_count_only_what_is_visible(reader, outsider, shelf):
