@@ -222,6 +222,15 @@ def test_removing_for_good_takes_what_was_confirmed_and_manages_and_many_in_the_
     assert not Document.objects.exists()
 
 
+@pytest.mark.parametrize("wanted", ["collection", "-1", "//evil.example", "https://evil.example/", "\x00"])
+def test_after_an_undo_only_a_page_of_this_site_is_opened(browser, owner, mine, wanted):
+    make_document(mine)
+    actor = principal_of(owner)
+    change = bulk.archive_documents(actor=actor, documents=documents_for(actor)).change
+    answer = browser(owner).post(f"/manage/changes/{change.uid}/undo", {"next": wanted})
+    assert (answer.status_code, answer["Location"]) == (302, "/manage/documents")
+
+
 def test_the_trash_is_emptied_after_thirty_days_and_its_collection_can_go(owner, mine):
     document = make_document(mine)
     services.share_document(actor=principal_of(owner), document=document, grants=[])

@@ -73,11 +73,17 @@ def _uids(texts: Sequence[str]) -> list[UUID]:
 
 def back(request: PageRequest) -> str:
     """Where the form came from: the list with its filters, or a page of this site that it names."""
-    wanted = request.POST.get("next", "")
-    if wanted and url_has_allowed_host_and_scheme(wanted, {request.get_host()}):
+    if wanted := _own_page(request):
         return wanted
     query = ListQuery.parse(QueryDict(request.POST.get("query", "")[:4000]), request.principal)
     return f"{reverse('documents')}?{query.address}"
+
+
+def _own_page(request: PageRequest) -> str:
+    """The page of this site that the form names, as a path; nothing for whatever else it says."""
+    wanted = request.POST.get("next", "")
+    is_own = wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, {request.get_host()})
+    return wanted if is_own else ""
 
 
 def _done(request: PageRequest, outcome: BulkOutcome, text: str = "") -> HttpResponse:
@@ -181,9 +187,7 @@ def change_undo(request: PageRequest, uid: str) -> HttpResponse:
     outcome = bulk.undo(actor=request.principal, change=change)
     text = ngettext("Undone for %(n)d document.", "Undone for %(n)d documents.", outcome.changed)
     toast(request, text % {"n": outcome.changed})
-    wanted = request.POST.get("next", "")
-    safe = url_has_allowed_host_and_scheme(wanted, {request.get_host()})
-    return redirect(wanted if safe else "documents")
+    return redirect(_own_page(request) or "documents")
 
 
 @policy(Access.SIGNED_IN)

@@ -30,7 +30,9 @@ def processing(request: PageRequest) -> HttpResponse:
 @require_POST
 def processing_retry(request: PageRequest) -> HttpResponse:
     """Try all failed files of one reason again."""
-    count = operations.retry_cause(actor=request.principal, code=request.POST.get("reason", "")[:50])
+    count = operations.retry_cause(
+        actor=request.principal, code=request.POST.get("reason", "").replace("\x00", "")[:50]
+    )
     text = ngettext("%(n)d file is tried again.", "%(n)d files are tried again.", count) % {"n": count}
     toast(request, text)
     return redirect("processing")
