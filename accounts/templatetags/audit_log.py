@@ -40,6 +40,10 @@ FIELDS = {
     "to": gettext_lazy("To"),
     "version": gettext_lazy("Version"),
 }
+BUILTIN_GROUPS = {
+    "All staff": gettext_lazy("All staff"),
+    "Administrators": gettext_lazy("Administrators"),
+}
 SYSTEM_ACTORS = {
     "first start": gettext_lazy("First start"),
     "create_token": gettext_lazy("Command line"),
@@ -54,9 +58,11 @@ def action_name(code: str) -> str:
 
 @register.filter
 def object_label(entry: AuditEntry) -> str:
-    """The object's name as it was then; a setting's in the reader's language."""
+    """The object's name as it was then; of a setting or a built-in group in the reader's language."""
     if entry.object_type == "accessscope":
         return _("Access list %(number)s") % {"number": entry.object_id}
+    if entry.object_type == "group":
+        return str(BUILTIN_GROUPS.get(entry.object_name, entry.object_name))
     setting = SETTINGS.get(entry.object_id) if entry.object_type == "configvalue" else None
     return str(setting.label) if setting else entry.object_name
 
@@ -134,7 +140,14 @@ def _grant_text(row: Mapping[str, Any] | None) -> str:
 
 
 def _row(name: str, before: Any, after: Any) -> dict[str, str]:
+    if name == "groups":
+        before, after = _group_names(before), _group_names(after)
     return {"name": str(FIELDS.get(name, name)), "before": _text(before), "after": _text(after)}
+
+
+def _group_names(value: Any) -> Any:
+    is_list = isinstance(value, list)
+    return [str(BUILTIN_GROUPS.get(name, name)) for name in value] if is_list else value
 
 
 def _text(value: Any) -> str:

@@ -37,7 +37,8 @@ VISIBLE_TEXT = """() => {
   return found;
 }"""
 SIDEWAYS = """width => [...document.querySelectorAll('body *')]
-  .filter(element => element.getBoundingClientRect().right > width + 0.5 && element.checkVisibility())
+  .filter(element => element.getBoundingClientRect().right > width + 0.5 && element.checkVisibility()
+    && !element.closest('.tabs, .scroll-x'))
   .map(element => element.tagName.toLowerCase() + '.' + element.className).slice(0, 4)"""
 ADDRESSES = "() => performance.getEntriesByType('resource').map(entry => entry.name)"
 

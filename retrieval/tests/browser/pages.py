@@ -63,8 +63,10 @@ PAGES: dict[str, Example] = {
     "settings_import": page("/system/settings/import"),
     # accounts
     "sign_in": page("/login", who=""),
+    "new_password": page("/new-password/{password_key}", who=""),
     "first_start": page("/first-start/{first_start}", who="", breaks=NO_ADMINISTRATOR),
     "account": page("/account"),
+    "conversations_delete_all": page("/account/chats/delete"),
     "tokens": page("/account/tokens"),
     "token_new": page("/account/tokens/new"),
     "token_revoke": page("/account/tokens/{token}/revoke"),
@@ -118,6 +120,7 @@ NO_PAGES = {
     "readyz": "JSON",
     "metrics": "text for Prometheus",
     "schema": "YAML",
+    "api_docs_css": "a style sheet",
     "settings_export": "a YAML file",
     "processing_tray": "a part of the documents page",
     "holder_search": "buttons of people and groups to share with",
@@ -254,14 +257,14 @@ STATES: dict[str, Example] = {
     "sharing-exposes": page("/manage/collections/{collection}/sharing", act=expose),
     "documents-open": page("/manage/documents", act=open_everything),
     "drawer": page("/", act=open_drawer),
-    "account-menu": page("/account", act=open_account_menu),
+    "account-menu": page("/account", who="reader", act=open_account_menu),
     "audit-open": page("/system/audit", act=open_everything),
     "mistakes-user": page("/system/users/new", act=send_empty),
     "mistakes-group": page("/system/groups/new", act=send_empty),
     "mistakes-token": page("/account/tokens/new", act=send_empty),
     "mistakes-password": page("/account", act=send_empty),
     "mistakes-collection": page("/manage/collections/new", act=send_empty),
-    "mistakes-delete": page("/manage/collections/{collection}/delete", act=send_empty),
+    "mistakes-delete": page("/manage/collections/{empty}/delete", act=send_empty),
 }
 
 

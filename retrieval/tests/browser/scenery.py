@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.models import User
+from accounts.password_links import make_link
 from accounts.principals import principal_of
 from accounts.selectors import administrators
 from accounts.services import create_group, create_user, replace_grants
@@ -50,7 +51,7 @@ def build(embedder: HashingEmbedder) -> Scenery:
     reader, newcomer = _person("reader", "王小明"), _person("newcomer", "Noor")
     manages = principal_of(keeper)
     handbook = services.create_collection(actor=manages, name="Handbook 员工手册", description="How we work.")
-    services.create_collection(actor=manages, name="Empty shelf")
+    empty = services.create_collection(actor=manages, name="Empty shelf")
     grants = [
         GrantRequest(holder=Holder.user(keeper.pk), permission=Permission.MANAGE),
         GrantRequest(holder=Holder.user(reader.pk), permission=Permission.CONTRIBUTE),
@@ -60,7 +61,8 @@ def build(embedder: HashingEmbedder) -> Scenery:
     token, _text = create_token(actor=SYSTEM, user=keeper, name="Intranet", scopes=[TokenScope.SEARCH])
     ids |= _documents(manages, handbook, embedder) | _conversations(manages)
     ids |= {"collection": str(handbook.uid), "group": str(group.pk), "token": str(token.pk)}
-    ids |= {"user": str(reader.pk)}
+    ids |= {"user": str(reader.pk), "empty": str(empty.uid)}
+    ids |= {"password_key": make_link(actor=manages, user=reader)}
     return Scenery(keeper=keeper, reader=reader, newcomer=newcomer, ids=ids)
 
 
