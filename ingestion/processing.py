@@ -189,8 +189,8 @@ def _stage(stage: IngestJob.Stage, row: dict[str, Any], lives: list[WorkerLife])
 def stalled_stages() -> tuple[Stalled, ...]:
     """Stages where files wait and no worker has been heard of for a minute; for banners, hence in one query."""
     held = Q(lease_until__gt=timezone.now())
-    rows = {
-        row["stage"]: row
+    rows: dict[str, dict[str, Any]] = {
+        row["stage"]: {**row}
         for row in IngestJob.objects.filter(ended_at=None)
         .values("stage")
         .annotate(
