@@ -9,5 +9,5 @@ def test_parts_of_the_system_and_lists_have_names_in_the_readers_language():
         actor_name="first start", object_type="accessscope", object_id="9", object_name="scope 9"
     )
     with translation.override("zh-hans"):
-        assert (actor_label(entry), object_label(entry)) == ("首次启动", "访问名单 9")
+        assert (actor_label(entry), object_label(entry)) == ("首次启动", "权限列表 9")
     assert actor_label(AuditEntry(actor_name="first start", actor_id=4)) == "first start"
