@@ -247,7 +247,7 @@ def _closed(row: LogRow, event: ProcessingEvent) -> LogRow:
     outcome = "done"
     if (
         event.kind == ProcessingEvent.Kind.FAULT
-        or (event.kind == ProcessingEvent.Kind.STARTED and event.stage == row.stage)
+        or (event.kind == ProcessingEvent.Kind.STARTED and _begins_anew(row, event))
         or event.kind == ProcessingEvent.Kind.RECEIVED
     ):
         outcome = "interrupted"
@@ -262,6 +262,11 @@ def _closed(row: LogRow, event: ProcessingEvent) -> LogRow:
         reason_code=event.reason_code,
         reason_params=event.reason_params,
     )
+
+
+def _begins_anew(row: LogRow, event: ProcessingEvent) -> bool:
+    """Whether the step was broken off without a word: its worker died, and another took over."""
+    return event.stage == row.stage or event.attempt > row.attempt
 
 
 def _outcome(event: ProcessingEvent) -> str:

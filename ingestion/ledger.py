@@ -100,10 +100,14 @@ def _hand_out(job: IngestJob, stage: str) -> Lease:
     job.started_at = job.started_at or now
     job.deadline = now + STAGE_LIMIT[IngestJob.Stage(stage)]
     job.save()
+    first = FIRST_STEP[IngestJob.Stage(stage)]
+    DocumentVersion.objects.filter(pk=job.version_id).update(
+        state=first
+    )  # again, when a later step was broken off
     tell(
         job.version_id,
         ProcessingEvent.Kind.STARTED,
-        stage=FIRST_STEP[IngestJob.Stage(stage)],
+        stage=first,
         attempt=job.failures + 1,
     )
     return Lease(

@@ -180,6 +180,7 @@ def embed_and_publish(leases: Sequence[Lease], embedder: Embedder) -> None:
     vectors = _embed(chunks, embedder)
     for lease, own in chunks.items():
         try:
+            ledger.note(lease, state=VersionState.PUBLISHING, done=len(own), total=len(own), unit="chunks")
             publish(lease, own, [vectors[bytes(chunk.text_hash)] for chunk in own])
         except (StaleLease, KeyError) as lost:
             log.info(

@@ -1,15 +1,18 @@
 """The page of one document: chunks and their places, and the log of what happened."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from accounts.permissions.grants import replace_grants
 from accounts.principals import principal_of
 from accounts.values import GrantRequest, Holder, Permission
-from ingestion import ledger, services
+from ingestion import ledger, pipeline, services
 from ingestion.inspection import Place, content_of, log_of
 from ingestion.models import Document, DocumentVersion, IngestJob, VersionState
 from ingestion.samples.build import FILES
-from ingestion.tests.conftest import latest
+from ingestion.tests.conftest import latest, run_jobs
 from kb_platform.errors import Conflict
 
 
@@ -24,8 +27,10 @@ def test_the_log_tells_each_step_with_its_counts(ingest):
         ("parsing", "done"),
         ("chunking", "done"),
         ("embedding", "done"),
+        ("publishing", "done"),
     ]
-    assert [(row.done, row.unit) for row in rows[1:]] == [(2, "elements"), (1, "chunks"), (1, "chunks")]
+    counts = [(row.done, row.unit) for row in rows[1:]]
+    assert counts == [(2, "elements"), (1, "chunks"), (1, "chunks"), (1, "chunks")]
     assert all(row.duration is not None for row in rows)
 
 
@@ -42,6 +47,22 @@ def test_the_log_tells_faults_attempts_and_reasons(upload):
         ("parsing", "failed", 2),
     ]
     assert rows[-1].reason_code == "empty"
+
+
+def test_a_worker_that_died_between_two_steps_left_the_later_one_interrupted(upload, embedder):
+    version = upload("a.md", b"# A\n\ntext").version
+    for lease in ledger.claim(IngestJob.Stage.PARSE):
+        pipeline.read(lease, embedder)
+    (lease,) = ledger.claim_batch(IngestJob.Stage.EMBED, most_jobs=1, most_chunks=1)
+    ledger.note(lease, state=VersionState.PUBLISHING, done=1, total=1, unit="chunks")
+    IngestJob.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    run_jobs(embedder)
+    assert steps(version)[-4:] == [
+        ("embedding", "done"),
+        ("publishing", "interrupted"),
+        ("embedding", "done"),
+        ("publishing", "done"),
+    ]
 
 
 def test_what_is_cancelled_while_it_waits_has_an_end(upload, owner):
