@@ -302,10 +302,10 @@ QUESTIONS: tuple[SampleQuestion, ...] = (
         answer="停机后重新配平离心管",
     ),
     SampleQuestion(
-        text="20 万元的设备采购由谁审批？",
+        text="采购危险化学品前要先做什么？",
         language="zh",
         file="purchase-approval.zh.pdf",
-        answer="部门经理、采购经理",
+        answer="取得安全管理员的书面同意",
     ),
     SampleQuestion(
         text="废液在暂存间最多可以存放多少天？",

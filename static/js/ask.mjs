@@ -151,7 +151,8 @@ function settle(address, question) {   // the page is now the conversation's own
   history.pushState({}, '', address);
   composer.action = address;
   document.querySelectorAll('[data-of-conversation]').forEach(link => { link.href = address + link.dataset.ofConversation; link.hidden = false; });
-  document.querySelector('.conv-h h1').textContent = document.title = question;
+  document.querySelector('.conv-h h1').textContent = question;
+  document.title = `${question} · ${document.title.split(' · ').pop()}`;
   remember(address, question);
 }
 
