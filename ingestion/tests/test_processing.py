@@ -13,7 +13,7 @@ from kb_platform import heartbeats
 from kb_platform.errors import NotAllowed
 from kb_platform.models import AuditEntry, WorkerHeartbeat
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("embedder")]
 
 
 @pytest.fixture
