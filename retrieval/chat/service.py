@@ -179,10 +179,12 @@ def _statements(passages: Sequence[Passage]) -> list[Statement]:
     for passage in passages:
         spans |= Q(version_id=passage.version_id, order__range=(passage.first_element, passage.last_element))
     elements: dict[int, list[SourceElement]] = {}
-    for row in Element.objects.filter(spans).order_by("version_id", "order"):
-        elements.setdefault(row.version_id, []).append(
-            SourceElement(order=row.order, kind=row.kind, text=row.text, page=row.page, table=row.table)
-        )
+    rows = Element.objects.filter(spans).order_by("version_id", "order")
+    for version, order, kind, text, page, table in rows.values_list(
+        "version_id", "order", "kind", "text", "page", "table"
+    ):
+        element = SourceElement(order=order, kind=kind, text=text, page=page, table=table)
+        elements.setdefault(version, []).append(element)
     return [
         statement
         for index, passage in enumerate(passages)

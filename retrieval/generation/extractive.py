@@ -6,6 +6,7 @@ A sentence is chosen by the share of the question's words in it, its nearness by
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 
 from ingestion.indexing.analyzer import analyze
@@ -156,7 +157,13 @@ def _answers(question: Question, best: _Rated) -> bool:
 
 
 def _terms(text: str, question: Question) -> frozenset[str]:
-    return frozenset(analyze(text)) & question.idf.keys()
+    return _analyzed(text) & question.idf.keys()
+
+
+@lru_cache(maxsize=4096)
+def _analyzed(text: str) -> frozenset[str]:
+    """Kept, because many questions meet the same sentences and cutting Chinese into words takes the longest here."""
+    return frozenset(analyze(text))
 
 
 def _by_words(question: Question, statement: Statement, around: frozenset[str]) -> _Rated:
