@@ -54,7 +54,7 @@ class DocumentForm(forms.Form):
 
 
 class MoveForm(forms.Form):
-    collection = forms.ChoiceField(label=_("New collection"))
+    collection = forms.ChoiceField(label=_("Move to collection"))
 
     def __init__(self, *args: Any, collections: list[Collection], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -74,7 +74,6 @@ class Api:
     def __init__(self, playwright: Playwright, site: RunningSite, email: str) -> None:
         said = site.command("create_token", "--user", email, "--name", "Intranet search", stdout=-1)
         token = said.communicate(timeout=60)[0].strip()
-        self.token_id = token.split("_")[1]
         self._calls: APIRequestContext = playwright.request.new_context(
             base_url=site.address, extra_http_headers={"Authorization": f"Bearer {token}"}
         )
@@ -158,7 +157,6 @@ def fill(root: Api, visitor: Visitor, site: RunningSite) -> dict[str, str]:
         "waiting": failed,
         "user": people["陈思远"],
         "group": team["id"],
-        "token": root.token_id,
     }
 
 
