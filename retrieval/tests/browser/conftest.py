@@ -75,6 +75,7 @@ def arrive(chromium, site) -> Iterator[Callable[..., Page]]:
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("heading", name=f"Hello, {principal.name}")).to_be_visible()
+        page.wait_for_load_state()  # the modules have run: Enter sends from here on
         return page
 
     yield sign_in

@@ -67,8 +67,9 @@ def test_a_contributor_uploads_and_sees_the_stages(arrive, library, shelf, reade
     notes = {"name": "notes.md", "mimeType": "text/markdown", "buffer": b"# Notes\n\nText."}
     page.set_input_files("input[name=files]", [notes])
     page.get_by_role("button", name="Upload").click()
-    expect(page.get_by_text("1 file received.")).to_be_visible()
-    expect(page.get_by_role("heading", name="Processing 1 file")).to_be_visible()
+    expect(page.get_by_role("heading", name="Upload into Handbook")).to_be_visible()
+    expect(page.get_by_role("heading", name="1 file, 1 in processing")).to_be_visible()
+    expect(page.get_by_role("list", name="Stages")).to_contain_text("waiting")
     assert Document.objects.filter(title="notes.md").exists()
     page.get_by_role("button", name="Cancel notes.md").click()
     expect(page.get_by_text("Cancelled: notes.md")).to_be_visible()
