@@ -224,9 +224,5 @@ def get_job(principal: Principal, uid: str) -> IngestJob:
     return job
 
 
-def unfinished_count(documents: QuerySet[Document]) -> int:
-    return documents.filter(latest_version__state__in=UNFINISHED).count()
-
-
 def in_force(version: DocumentVersion | None) -> bool:
     return version is not None and version.state in IN_FORCE

@@ -331,17 +331,6 @@ def _change_scope(document: Document, scope: AccessScope) -> None:
 
 
 @transaction.atomic
-def archive_document(*, actor: Principal, document: Document) -> None:
-    """Take a document out of search. It keeps everything; `bulk.restore_documents` brings it back."""
-    document = _locked(document)
-    require(actor, Permission.MANAGE, document.scope_id)
-    document.archived_at = timezone.now()
-    document.save()
-    _leave_indexes(document)
-    record(actor, "document.archived", document)
-
-
-@transaction.atomic
 def delete_document(*, actor: Principal, document: Document) -> None:
     """Remove a document that is in use, all its versions and every trace of it in the indexes, at once and for good.
 

@@ -13,6 +13,7 @@ from ingestion.embedding.registry import get_embedder
 from ingestion.indexing import moves
 from ingestion.ledger import Lease, StaleLease
 from ingestion.models import DocumentVersion, IngestJob
+from ingestion.rendering import page_images
 from kb_platform.jobs import enqueue
 
 log = logging.getLogger(__name__)
@@ -105,6 +106,6 @@ def purge_deleted() -> None:
 @shared_task
 def collect_garbage() -> None:
     referenced = set(DocumentVersion.objects.values_list("blob", flat=True).distinct())
-    removed = blobs.collect_garbage(referenced)
-    if removed:
-        log.info("unreferenced blobs removed", extra={"count": removed})
+    removed, forgotten = blobs.collect_garbage(referenced), page_images.collect_garbage(referenced)
+    if removed or forgotten:
+        log.info("unreferenced files removed", extra={"blobs": removed, "drawn": forgotten})

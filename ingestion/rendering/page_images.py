@@ -22,7 +22,7 @@ _drawing = threading.BoundedSemaphore(2)  # pages drawn at once by one web proce
 
 def page_image(digest: str, page: int) -> bytes:
     """WebP of page `page` (from 1), 1,100 pixels wide. Raises NotFound, or Unavailable when it cannot be drawn."""
-    kept = Path(settings.DATA_DIR) / "pages" / digest[:2] / digest / f"{page}.webp"
+    kept = _folder() / digest[:2] / digest / f"{page}.webp"
     if kept.exists():
         return kept.read_bytes()
     if not _drawing.acquire(timeout=WALL_S):
@@ -38,8 +38,16 @@ def page_image(digest: str, page: int) -> bytes:
     return image
 
 
-def forget_pages(digest: str) -> None:
-    shutil.rmtree(Path(settings.DATA_DIR) / "pages" / digest[:2] / digest, ignore_errors=True)
+def collect_garbage(referenced: set[str]) -> int:
+    """Remove the images of files that no row names any more; returns of how many files."""
+    forgotten = [folder for folder in _folder().glob("??/*") if folder.name not in referenced]
+    for folder in forgotten:
+        shutil.rmtree(folder, ignore_errors=True)
+    return len(forgotten)
+
+
+def _folder() -> Path:
+    return Path(settings.DATA_DIR) / "pages"
 
 
 def _draw(path: Path, page: int) -> bytes:

@@ -4,7 +4,8 @@ import pytest
 from django.db import connection
 
 from accounts.principals import principal_of
-from ingestion import ledger, pipeline, selectors, services
+from ingestion import bulk, ledger, pipeline, selectors, services
+from ingestion.indexing.moves import follow_all, follow_scope
 from ingestion.ledger import StaleLease
 from ingestion.models import (
     CachedVector,
@@ -148,8 +149,6 @@ def test_reading_twice_replaces_what_the_first_try_left(upload, embedder):
 
 
 def test_moving_changes_readers_at_once_and_the_index_follows(ingest, owner, embedder):
-    from ingestion.indexing.moves import follow_scope
-
     principal = principal_of(owner)
     document = ingest("visitors.md", POLICY)
     other = services.create_collection(actor=principal, name="Archive")
@@ -173,7 +172,8 @@ def test_deleting_leaves_nothing(ingest, owner):
 
 def test_archiving_takes_a_document_out_of_the_index(ingest, owner):
     document = ingest("visitors.md", POLICY)
-    services.archive_document(actor=principal_of(owner), document=document)
+    bulk.archive_documents(actor=principal_of(owner), documents=Document.objects.filter(pk=document.pk))
+    follow_all(seconds=5)
     assert rows() == []
     state = selectors.documents_for(principal_of(owner)).get(pk=document.pk).state
     assert state == "archived"
