@@ -245,7 +245,7 @@ def count_files(files: QuerySet[UploadedFile], batch: UploadBatch) -> BatchCount
             ),
             failed=number(version__state__in=FAILED),
             refused=number(outcome=Outcome.REFUSED),
-            chunks=Sum("version__chunk_count", default=0),
+            chunks=Sum("version__chunk_count", filter=Q(outcome=Outcome.ACCEPTED), default=0),
             last=Max("version__job__ended_at"),
         )
     )

@@ -7,7 +7,7 @@ from accounts.permissions.grants import grants_of, replace_grants
 from accounts.principals import principal_of
 from accounts.values import GrantRequest, Holder, Permission
 from ingestion import services, uploads
-from ingestion.models import Document, UploadedFile
+from ingestion.models import Document, DocumentVersion, UploadedFile
 from ingestion.tests.conftest import run_jobs
 from kb_platform.errors import NotAllowed, NotFound
 
@@ -54,6 +54,8 @@ def test_the_same_bytes_are_not_taken_twice_into_a_collection(send):
     assert again.outcome == Outcome.UNCHANGED
     assert (copy.outcome, copy.same_as) == (Outcome.DUPLICATE, first.version.document)
     assert Document.objects.count() == 1
+    DocumentVersion.objects.update(chunk_count=2)
+    assert uploads.count_files(UploadedFile.objects.all(), first.batch).chunks == 2
 
 
 def test_a_copy_elsewhere_is_taken_and_told(send, owner):

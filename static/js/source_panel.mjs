@@ -1,8 +1,9 @@
 // Beside the conversation: a chip or a card opens its source in a panel, below 1080 px in a sheet. Esc gives the focus back.
 import { prepare } from './viewer.mjs';
 
-const chat = document.querySelector('.chat'), panel = chat.querySelector('.srcp'), live = document.getElementById('live');
+const chat = document.querySelector('.chat'), panel = chat.querySelector('.srcp');
 const rest = [chat.querySelector('.conv'), document.querySelector('.rail')], sheet = matchMedia('(max-width:1080px)');
+const LONGEST_MS = 15000;
 let opener = null, loading = null;
 
 const isSource = link => link && link.origin === location.origin && link.pathname.startsWith('/d/') && !('asPage' in link.dataset);
@@ -11,6 +12,7 @@ async function open(link) {
   loading?.abort();
   const own = loading = new AbortController(), isInside = panel.contains(link), step = link.dataset.step;
   if (!isInside) opener = link;
+  const deadline = setTimeout(() => own.abort(), LONGEST_MS);
   try {
     const response = await fetch(link.href, { headers: { 'X-Part': 'panel' }, signal: own.signal });
     if (response.redirected) { location.assign(link.href); return; }   // the session ended: the page itself asks to sign in
@@ -21,8 +23,10 @@ async function open(link) {
     panel.replaceChildren(view);
     show(view, link.href, step);
   } catch {
-    if (!own.signal.aborted) live.textContent = document.getElementById('source-failed').content.textContent;
-  }
+    if (loading !== own) return;   // another source was asked for meanwhile, or the panel closed
+    const text = document.getElementById('source-failed').content.textContent.trim();
+    document.dispatchEvent(new CustomEvent('kb:toast', { detail: { text, bad: true } }));
+  } finally { clearTimeout(deadline); }
 }
 
 function show(view, address, step) {
@@ -39,6 +43,7 @@ function show(view, address, step) {
 function close() {
   if (panel.hidden) return;
   loading?.abort();
+  loading = null;
   panel.hidden = true;
   panel.replaceChildren();
   delete chat.dataset.src;
