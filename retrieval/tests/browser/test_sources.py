@@ -48,7 +48,7 @@ def cited(library, reader, monkeypatch):
 def test_a_source_that_does_not_come_is_told(arrive, site, cited, reader):
     page = arrive(reader, width=1440)
     page.goto(site.url + cited)
-    page.evaluate("window.fetch = () => Promise.reject(new TypeError('offline'))")
+    page.evaluate("() => { window.fetch = () => Promise.reject(new TypeError('offline')); }")
     page.locator(".prose .cite").first.click()
     expect(page.get_by_text("The source could not be loaded.")).to_be_visible()
     expect(page.locator(".srcp")).to_be_hidden()
