@@ -261,22 +261,19 @@ def test_aborted_readers_leave_no_tasks_and_no_connections(uid):
         answer = Answer(uid, ends=False)
         await answer.start()
         readings = [asyncio.create_task(Reader(uid).read()) for _ in range(10)]
-        await asyncio.sleep(0.1)
-        assert await _waiting_readers() == 10
+        await _until_readers_wait(10)
         for reading in readings:
             reading.cancel()
         await asyncio.gather(*readings, return_exceptions=True)
-        for _ in range(100):
-            if not await _waiting_readers():
-                break
-            await asyncio.sleep(0.02)
-        assert await _waiting_readers() == 0
+        await _until_readers_wait(0)
         answer.may_end.set()
         assert (await Reader(uid).read()).last[0] == "done"
 
     run(scenario)
 
 
-async def _waiting_readers() -> int:
+async def _until_readers_wait(count: int) -> None:
+    """The scenario's own deadline ends what never comes."""
     async with waiting_connection() as own:
-        return sum(client["cmd"] == "xread" for client in await own.client_list())
+        while sum(client["cmd"] == "xread" for client in await own.client_list()) != count:
+            await asyncio.sleep(0.02)
