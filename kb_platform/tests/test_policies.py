@@ -35,10 +35,7 @@ def of(access):
     return [pytest.param(route, id=route.pattern) for route in ALL if route.policy.access is access]
 
 
-def guarded():
-    return [
-        pytest.param(route, id=route.pattern) for route in ALL if route.policy.access is not Access.PUBLIC
-    ]
+GUARDED = [route for route in ALL if route.policy.access is not Access.PUBLIC]
 
 
 def url(route, thing=None):
@@ -97,41 +94,45 @@ def test_what_is_open_to_anybody_is_a_short_list():
     assert public <= OPEN_TO_ANYBODY
 
 
-@pytest.mark.parametrize("route", guarded())
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_anonymous_is_refused(route, method):
-    response = getattr(Client(), method)(url(route))
-    if is_for_programs(route):
-        assert response.status_code == 401
-        assert response.json()["error"]["code"] == "not_authenticated"
-        assert response["WWW-Authenticate"].startswith("Bearer")
-    else:
-        assert response.status_code == 302
-        assert response["Location"].startswith("/login?next=")
+def test_anonymous_is_refused(method, subtests):
+    for route in GUARDED:
+        with subtests.test(route.pattern):
+            response = getattr(Client(), method)(url(route))
+            if is_for_programs(route):
+                assert response.status_code == 401
+                assert response.json()["error"]["code"] == "not_authenticated"
+                assert response["WWW-Authenticate"].startswith("Bearer")
+            else:
+                assert response.status_code == 302
+                assert response["Location"].startswith("/login?next=")
 
 
 @pytest.mark.parametrize(
     "credentials", ["Bearer", "Bearer x", "Bearer kb_0_0", "Basic YTpi", "Bearer \x00", ""]
 )
-@pytest.mark.parametrize("route", [param for param in guarded() if is_for_programs(param.values[0])])
-def test_garbage_credentials_are_refused(route, credentials):
-    assert Client(headers={"Authorization": credentials}).get(url(route)).status_code == 401
+def test_garbage_credentials_are_refused(credentials, subtests):
+    for route in filter(is_for_programs, GUARDED):
+        with subtests.test(route.pattern):
+            assert Client(headers={"Authorization": credentials}).get(url(route)).status_code == 401
 
 
-@pytest.mark.parametrize("route", of(Access.ADMINISTRATOR))
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_administrator_routes_refuse_everybody_else(route, method, outsider, api, browser):
-    client = api(outsider) if is_for_programs(route) and route.policy.scopes else browser(outsider)
-    assert getattr(client, method)(url(route)).status_code == 403
-
-
-@pytest.mark.parametrize("route", guarded())
-def test_a_token_without_the_scope_is_refused(route, administrator, api):
-    for method, wanted in (("get", route.policy.scopes), ("post", route.policy.write_scopes)):
-        lacking = tuple(scope for scope in SCOPES if scope not in wanted)
-        if lacking:
-            client = api(administrator, scopes=lacking)
+def test_administrator_routes_refuse_everybody_else(method, outsider, api, browser, subtests):
+    for route in (route for route in ALL if route.policy.access is Access.ADMINISTRATOR):
+        with subtests.test(route.pattern):
+            client = api(outsider) if is_for_programs(route) and route.policy.scopes else browser(outsider)
             assert getattr(client, method)(url(route)).status_code == 403
+
+
+def test_a_token_without_the_scope_is_refused(administrator, api, subtests):
+    for route in GUARDED:
+        with subtests.test(route.pattern):
+            for method, wanted in (("get", route.policy.scopes), ("post", route.policy.write_scopes)):
+                lacking = tuple(scope for scope in SCOPES if scope not in wanted)
+                if lacking:
+                    client = api(administrator, scopes=lacking)
+                    assert getattr(client, method)(url(route)).status_code == 403
 
 
 @pytest.mark.parametrize("route", of(Access.OBJECT))
@@ -151,22 +152,23 @@ def test_a_stranger_cannot_tell_a_hidden_thing_from_a_missing_one(route, outside
     assert set(refused.values()) == {404}, refused
 
 
-@pytest.mark.parametrize("route", [pytest.param(route, id=route.pattern) for route in ALL])
-def test_a_session_changes_nothing_without_its_csrf_token(route, administrator):
+def test_a_session_changes_nothing_without_its_csrf_token(administrator, subtests):
     client = Client(enforce_csrf_checks=True)
     client.force_login(administrator)
-    response = client.post(url(route))
-    assert response.status_code == 403
-    if route.pattern.startswith("api/v1/"):
-        assert "error" in response.json()
+    for route in ALL:
+        with subtests.test(route.pattern):
+            response = client.post(url(route))
+            assert response.status_code == 403
+            if route.pattern.startswith("api/v1/"):
+                assert "error" in response.json()
 
 
-@pytest.mark.parametrize("route", guarded())
-def test_an_inactive_account_is_nobody(route, administrator, outsider, browser):
-    client = browser(outsider)
+def test_an_inactive_account_is_nobody(outsider, browser, subtests):
     type(outsider).objects.filter(pk=outsider.pk).update(is_active=False)
-    response = client.get(url(route))
-    assert response.status_code == (401 if is_for_programs(route) else 302)
+    for route in GUARDED:
+        with subtests.test(route.pattern):
+            response = browser(outsider).get(url(route))
+            assert response.status_code == (401 if is_for_programs(route) else 302)
 
 
 def test_the_gate_refuses_a_view_without_a_policy():
