@@ -4,7 +4,8 @@ from django.utils.translation import gettext as _
 
 from ingestion.blobs import Blob, path_of
 from ingestion.parsing.errors import Rejected
-from ingestion.parsing.kinds import HEAD_BYTES, DocumentKind, sniff
+from ingestion.parsing.formats import DocumentKind
+from ingestion.parsing.kinds import HEAD_BYTES, sniff
 from kb_platform.errors import InvalidInput
 from kb_platform.runtime_config import store
 from kb_platform.runtime_config.declarations import FILE_TYPES

@@ -157,6 +157,8 @@ class Element(models.Model):
     page = models.PositiveIntegerField(null=True)
     boxes: Any = models.JSONField(default=list)
     table: Any = models.JSONField(null=True)
+    confidence = models.FloatField(null=True, help_text="0..1, of text that was recognised in a picture")
+    picture = models.CharField(max_length=64, blank=True, help_text="The blob of the part that shows it")
 
     class Meta:
         ordering = ["version", "order"]
@@ -164,6 +166,26 @@ class Element(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.order}"
+
+
+class VersionPart(models.Model):
+    """A file inside a file: a picture that an element shows, or an attachment that is a document of its own."""
+
+    version = models.ForeignKey(DocumentVersion, on_delete=models.CASCADE, related_name="parts")
+    order = models.PositiveIntegerField()
+    role = models.CharField(max_length=20)
+    name = models.CharField(max_length=500)
+    media_type = models.CharField(max_length=100, blank=True)
+    blob = models.CharField(max_length=64)
+    size_bytes = models.BigIntegerField()
+
+    class Meta:
+        ordering = ["version", "order"]
+        constraints = [models.UniqueConstraint(fields=["version", "order"], name="part_order_once")]
+        indexes = [models.Index(fields=["blob"], name="part_blob")]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Section(models.Model):

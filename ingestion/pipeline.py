@@ -33,6 +33,7 @@ from ingestion.models import (
     IndexGeneration,
     IngestJob,
     Section,
+    VersionPart,
     VersionState,
 )
 from ingestion.parsing.elements import ParsedDocument
@@ -54,6 +55,7 @@ def read(lease: Lease, counter: TokenCounter) -> None:
             blobs.path_of(version.blob),
             file_name=version.file_name,
             watch=lambda done, total: ledger.note(lease, done=done, total=total, unit="pages"),
+            keep=lambda data: blobs.store([data]),
         )
         ledger.note(
             lease,
@@ -104,8 +106,26 @@ def _store_draft(
                 page=element.page,
                 boxes=[asdict(box) for box in element.boxes],
                 table=asdict(element.table) if element.table else None,
+                confidence=element.confidence,
+                picture=element.picture,
             )
             for order, element in enumerate(parsed.elements)
+        ],
+        batch_size=INSERT_BATCH,
+    )
+    VersionPart.objects.filter(version=version).delete()
+    VersionPart.objects.bulk_create(
+        [
+            VersionPart(
+                version=version,
+                order=order,
+                role=part.role,
+                name=part.name,
+                media_type=part.media_type,
+                blob=part.digest,
+                size_bytes=part.size_bytes,
+            )
+            for order, part in enumerate(parsed.parts)
         ],
         batch_size=INSERT_BATCH,
     )

@@ -12,7 +12,7 @@ from ingestion import blobs, bulk, ledger, pipeline
 from ingestion.embedding.registry import get_embedder
 from ingestion.indexing import moves
 from ingestion.ledger import Lease, StaleLease
-from ingestion.models import DocumentVersion, IngestJob
+from ingestion.models import DocumentVersion, IngestJob, VersionPart
 from ingestion.rendering import page_images
 from kb_platform.jobs import enqueue
 
@@ -105,7 +105,8 @@ def purge_deleted() -> None:
 
 @shared_task
 def collect_garbage() -> None:
-    referenced = set(DocumentVersion.objects.values_list("blob", flat=True).distinct())
+    named = DocumentVersion.objects.values_list("blob"), VersionPart.objects.values_list("blob")
+    referenced = {blob for rows in named for (blob,) in rows.distinct()}
     removed, forgotten = blobs.collect_garbage(referenced), page_images.collect_garbage(referenced)
     if removed or forgotten:
         log.info("unreferenced files removed", extra={"blobs": removed, "drawn": forgotten})

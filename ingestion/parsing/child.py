@@ -8,8 +8,8 @@ from typing import IO, Any
 
 from ingestion.parsing import registry, wire
 from ingestion.parsing.errors import Rejected
-from ingestion.parsing.kinds import DocumentKind
-from ingestion.parsing.limits import MAX_PAGES
+from ingestion.parsing.formats import FORMAT_OF, DocumentKind, Source
+from ingestion.parsing.limits import MAX_PAGES, narrow
 
 EXIT_DONE, EXIT_REJECTED, EXIT_CRASHED, EXIT_MEMORY = 0, 3, 70, 71
 _TRACE_CHARACTERS = 4_000
@@ -46,7 +46,10 @@ def _parse(job: dict[str, Any], source: IO[bytes], out: IO[bytes]) -> None:
         out.flush()
 
     sys.setrecursionlimit(3_000)
-    kind = DocumentKind(job["kind"])
-    document = registry.parse(source, kind=kind, file_name=job["file_name"], progress=progress)
+    name = job["file_name"]
+    kind = registry.resolve(source, DocumentKind(job["kind"]), file_name=name)
+    narrow(limits, FORMAT_OF[kind].effort)
+    given = Source(data=b"", file_name=name, progress=progress, scratch=job["scratch"])
+    document = registry.parse(source, given, kind=kind)
     del source
     wire.write_document(document, out.write)

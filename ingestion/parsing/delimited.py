@@ -6,6 +6,7 @@ import io
 from ingestion.parsing import text as plain_text
 from ingestion.parsing.elements import Element, ParsedDocument, Quality
 from ingestion.parsing.encodings import decode
+from ingestion.parsing.formats import Source
 from ingestion.parsing.tables import Cell, read_table
 
 _DELIMITERS = ",\t;|"
@@ -14,12 +15,12 @@ _SAMPLE_LINES = 50
 _ROWS_PER_TABLE = 200
 
 
-def parse(data: bytes) -> ParsedDocument:
+def parse(source: Source) -> ParsedDocument:
     """Read a delimited file of any encoding."""
-    decoded = decode(data)
+    decoded = decode(source.data)
     rows = _rows(decoded.text.replace("\x00", ""))
     if not rows:
-        return plain_text.parse(data)
+        return plain_text.parse(source)
     header, body = rows[0], rows[1:]
     elements = [
         _table(header, body[start : start + _ROWS_PER_TABLE])

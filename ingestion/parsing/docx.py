@@ -24,6 +24,7 @@ from ingestion.parsing.docx_package import (
 )
 from ingestion.parsing.elements import Element, Kind, ParsedDocument, Quality
 from ingestion.parsing.errors import Rejected
+from ingestion.parsing.formats import Source
 from ingestion.parsing.headings import LAST_WORDED_RANK, dense_levels, list_mark, numbered_rank, short_enough
 from ingestion.parsing.prose import collapse
 from ingestion.parsing.tables import Cell, read_table
@@ -49,9 +50,9 @@ class _Inline:
     sizes: Counter[int] = field(default_factory=Counter)
 
 
-def parse(data: bytes) -> ParsedDocument:
+def parse(source: Source) -> ParsedDocument:
     """Read a Word file. Raises Rejected: corrupt, too_large, too_complex."""
-    package = Package(data)
+    package = Package(source.data)
     root = package.xml(package.main_name)
     body = root.find(f"{W}body") if root is not None else None
     if body is None:

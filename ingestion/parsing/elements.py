@@ -5,6 +5,7 @@ Boxes are in points of the displayed page (rotation and crop applied), origin at
 
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from hashlib import sha256
 from typing import Any
 
 
@@ -18,6 +19,7 @@ class Kind(StrEnum):
     CODE = "code"
     CAPTION = "caption"
     NOTE = "note"
+    IMAGE = "image"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +46,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """One piece of structure. `level` is 1.. for headings and list depth for items; `heading_path` is the titles above it."""
+    """One piece of structure. `level` is 1.. for headings and list depth for items; `heading_path` is the titles above it.
+
+    confidence: 0..1 for text that was recognised in a picture, None for text that the file itself carries.
+    picture: the digest of the Part that shows it, for Kind.IMAGE; its text says what is known of the picture.
+    """
 
     kind: Kind
     text: str
@@ -53,6 +59,8 @@ class Element:
     page: int | None = None
     boxes: tuple[PageBox, ...] = ()
     table: Table | None = None
+    confidence: float | None = None
+    picture: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -74,15 +82,56 @@ class Element:
             )
             if table
             else None,
+            confidence=data.get("confidence"),
+            picture=data.get("picture", ""),
+        )
+
+
+class PartRole(StrEnum):
+    PICTURE = "picture"  # shown where it stands; an element names it
+    ATTACHMENT = "attachment"  # a file of its own, which becomes a document below this one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A file inside the file. `digest` is the SHA-256 of its bytes in hexadecimal, by which elements name it.
+
+    data: the bytes, until they have been handed to whoever keeps them; then empty.
+    """
+
+    role: PartRole
+    name: str
+    media_type: str
+    digest: str
+    size_bytes: int
+    data: bytes = field(default=b"", repr=False)
+
+    @classmethod
+    def of(cls, role: PartRole, data: bytes, *, name: str, media_type: str = "") -> "Part":
+        return cls(
+            role=role,
+            name=name,
+            media_type=media_type,
+            digest=sha256(data).hexdigest(),
+            size_bytes=len(data),
+            data=data,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
-    """What the parser saw, for the quality report. `skipped` holds sentences' codes with parameters, not prose."""
+    """What the parser saw, for the quality report. `warnings` holds sentences' codes with a value, not prose.
+
+    page_characters: how many characters each page gave, of the first 2,000 pages; empty for files without pages.
+    ocr_pages: pages whose text was recognised in their picture, with the mean confidence 0..1 of that.
+    """
 
     pages: int | None = None
     pages_with_text: int | None = None
+    page_characters: tuple[int, ...] = ()
+    ocr_pages: int = 0
+    ocr_confidence: float | None = None
+    pictures: int = 0
     characters: int = 0
     tables: int = 0
     garble_ratio: float = 0.0
@@ -91,7 +140,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedDocument:
-    """A file read. `title`, `author` come from the file itself; `language` is zh, en or mixed by CJK share."""
+    """A file read. `title`, `author` and the dates (ISO 8601) come from the file itself; `language` is zh, en or mixed."""
 
     media_type: str
     elements: tuple[Element, ...]
@@ -100,4 +149,7 @@ class ParsedDocument:
     author: str = ""
     language: str = ""
     encoding: str = ""
+    created: str = ""
+    modified: str = ""
+    parts: tuple[Part, ...] = ()
     properties: dict[str, Any] = field(default_factory=dict)

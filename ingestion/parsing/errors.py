@@ -6,7 +6,6 @@ reader's language. Django is imported only then, so that the parsing child start
 
 from collections.abc import Mapping
 
-SUPPORTED_KINDS = "PDF, DOCX, Markdown, HTML, TXT, CSV"
 # The file may be innocent: worth another attempt, and quarantine rather than rejection after the last.
 DOUBTFUL_CODES = frozenset({"crashed", "timeout"})
 
@@ -65,7 +64,6 @@ _UNKNOWN_REASON = _("The file could not be read.")
 _DEFAULTS = {
     "kind": "?",
     "named": "?",
-    "supported": SUPPORTED_KINDS,
     "limit": "–",
     "seconds": "–",
     "value": "–",
@@ -107,4 +105,6 @@ def warning_text(warning: str) -> str:
 def _render(sentence: str, params: Mapping[str, object]) -> str:
     from django.utils.translation import gettext
 
-    return gettext(sentence) % {**_DEFAULTS, **params}
+    from ingestion.parsing.formats import supported_labels
+
+    return gettext(sentence) % {**_DEFAULTS, "supported": supported_labels(), **params}

@@ -99,14 +99,14 @@ def _become_child(control: socket.socket, job: dict[str, Any], fds: list[int]) -
 
 
 def _limit(limits: dict[str, Any]) -> None:
-    """Files cannot be written at all (size 0); the soft CPU limit may be raised with the number of pages."""
+    """The widest that any kind of file gets; the child narrows it as soon as it knows its kind."""
     for what, soft, hard in (
         (resource.RLIMIT_AS, limits["memory_bytes"], limits["memory_bytes"]),
         (resource.RLIMIT_CPU, limits["cpu_s"], limits["cpu_max_s"]),
-        (resource.RLIMIT_FSIZE, 0, 0),
+        (resource.RLIMIT_FSIZE, limits["scratch_bytes"], limits["scratch_bytes"]),
         (resource.RLIMIT_NOFILE, limits["open_files"], limits["open_files"]),
         (resource.RLIMIT_CORE, 0, 0),
-        (resource.RLIMIT_NPROC, 0, 0),
+        (resource.RLIMIT_NPROC, limits["programs"], limits["programs"]),
     ):
         resource.setrlimit(what, (soft, hard))
 

@@ -12,6 +12,7 @@ from lxml import etree
 from ingestion.parsing.elements import Element, Kind, ParsedDocument, Quality
 from ingestion.parsing.encodings import decode
 from ingestion.parsing.errors import Rejected
+from ingestion.parsing.formats import Source
 from ingestion.parsing.headings import dense_levels, list_mark, numbered_rank, short_enough
 from ingestion.parsing.prose import collapse, collapse_lines
 from ingestion.parsing.tables import MAX_SPAN, Cell, read_table
@@ -96,10 +97,10 @@ _SKIPPED_ROLES = frozenset({"navigation", "search", "menu", "menubar", "toolbar"
 _BIG_CELL = 1_200
 
 
-def parse(data: bytes) -> ParsedDocument:
+def parse(source: Source) -> ParsedDocument:
     """Read an HTML file of any encoding. Raises Rejected when it is nested too deep."""
-    declared = _META_CHARSET.search(data[:4096])
-    decoded = decode(data, declared=declared[1].decode("ascii", "replace") if declared else "")
+    declared = _META_CHARSET.search(source.data[:4096])
+    decoded = decode(source.data, declared=declared[1].decode("ascii", "replace") if declared else "")
     root = _tree(decoded.text)
     elements = tuple(_elements(root)) if root is not None else ()
     return ParsedDocument(

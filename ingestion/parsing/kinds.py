@@ -6,14 +6,12 @@ and belongs in the child. magika is loaded only to name a file that nothing else
 
 import re
 import zipfile
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
-from pathlib import PurePath
 from typing import IO, Any
 
 from ingestion.parsing.encodings import guess_utf16
 from ingestion.parsing.errors import Rejected
+from ingestion.parsing.formats import BY_EXTENSION, BY_LABEL, NOT_READ, DocumentKind, Format, extension_of
 
 HEAD_BYTES = 8_192
 MAX_ZIP_MEMBERS = 5_000
@@ -22,47 +20,8 @@ MAX_ZIP_RATIO = 100
 _RATIO_FROM = 1_000_000
 
 
-class DocumentKind(StrEnum):
-    """The kinds a parser exists for; ZIP and OLE are containers still to be looked into."""
-
-    PDF = "pdf"
-    DOCX = "docx"
-    MARKDOWN = "markdown"
-    HTML = "html"
-    TEXT = "text"
-    CSV = "csv"
-    ZIP = "zip"
-    OLE = "ole"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extension:
-    """What a name promises. kind is None for a format that is known but not supported yet."""
-
-    label: str
-    kind: DocumentKind | None = None
-
-
-_T = DocumentKind.TEXT
-_EXTENSIONS: dict[str, Extension] = {
-    "pdf": Extension(label="PDF", kind=DocumentKind.PDF),
-    "docx": Extension(label="DOCX", kind=DocumentKind.DOCX),
-    "docm": Extension(label="DOCM", kind=DocumentKind.DOCX),
-    "dotx": Extension(label="DOTX", kind=DocumentKind.DOCX),
-    "md": Extension(label="Markdown", kind=DocumentKind.MARKDOWN),
-    "markdown": Extension(label="Markdown", kind=DocumentKind.MARKDOWN),
-    "mdown": Extension(label="Markdown", kind=DocumentKind.MARKDOWN),
-    "mkd": Extension(label="Markdown", kind=DocumentKind.MARKDOWN),
-    "mdx": Extension(label="Markdown", kind=DocumentKind.MARKDOWN),
-    "html": Extension(label="HTML", kind=DocumentKind.HTML),
-    "htm": Extension(label="HTML", kind=DocumentKind.HTML),
-    "xhtml": Extension(label="HTML", kind=DocumentKind.HTML),
-    "csv": Extension(label="CSV", kind=DocumentKind.CSV),
-    "tsv": Extension(label="TSV", kind=DocumentKind.CSV),
-    **{name: Extension(label=name.upper()) for name in ["doc", "xls", "ppt", "xlsx", "xlsm", "pptx", "odt", "ods", "odp", "rtf", "epub", "eml", "msg", "mht", "zip", "7z", "rar", "gz", "tar", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "heic", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "wps", "et", "dps", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]},
-}  # fmt: skip
 _TEXT_NAMED_BINARY = frozenset(
-    {"eml", "mht", "rtf", "svg"}
+    {"eml", "mht", "rtf", "svg"} & NOT_READ
 )  # text inside, but not prose: wait for their own parser
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
@@ -115,25 +74,15 @@ _OLE_STREAMS = (
 )
 
 
-def extension_of(file_name: str) -> str:
-    """Lower-case extension without the dot; "" if there is none."""
-    return PurePath(file_name).suffix.lstrip(".").lower()
-
-
 def unsupported_name(file_name: str) -> str:
-    """What the name promises when no parser exists for that; empty when the content has to be looked at."""
-    promised = _EXTENSIONS.get(extension_of(file_name))
-    return promised.label if promised and promised.kind is None else ""
-
-
-def unsupported_extensions() -> list[str]:
-    return [extension for extension, promised in _EXTENSIONS.items() if promised.kind is None]
+    """What the name promises when nothing here reads that; empty when the content has to be looked at."""
+    extension = extension_of(file_name)
+    return extension.upper() if extension in NOT_READ else ""
 
 
 def sniff(head: bytes, *, file_name: str) -> DocumentKind:
     """Kind by the first HEAD_BYTES of a file. Raises Rejected for what cannot be parsed, naming the kind."""
     extension = extension_of(file_name)
-    promised = _EXTENSIONS.get(extension)
     if not head.strip(b"\x00\t\n\r\x0c \xef\xbb\xbf"):
         raise Rejected("empty")
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
@@ -142,12 +91,22 @@ def sniff(head: bytes, *, file_name: str) -> DocumentKind:
         return DocumentKind.OLE
     for magic, label in _MAGIC:
         if head.startswith(magic):
-            raise _not_supported(label, extension)
+            return _known(label, extension)
     if b"%PDF-" in head[:1024]:
-        return _agreed(DocumentKind.PDF, "PDF", extension)
+        return _known("PDF", extension)
     if not looks_like_text(head):
-        raise _unreadable(head, promised, extension)
-    return _text_kind(head, promised, extension)
+        raise _unreadable(head, extension)
+    return _text_kind(head, extension)
+
+
+def _known(label: str, extension: str) -> DocumentKind:
+    """The kind of a recognised format. A name that promises another one is pointed out instead of guessed at."""
+    found, promised = BY_LABEL.get(label), BY_EXTENSION.get(extension)
+    if found is None:
+        raise _not_supported(label, extension)
+    if (promised and promised is not found) or (not promised and extension in NOT_READ):
+        raise Rejected("wrong_name", named=f".{extension}", kind=label)
+    return found.kind
 
 
 def looks_like_text(head: bytes) -> bool:
@@ -159,43 +118,32 @@ def looks_like_text(head: bytes) -> bool:
     )
 
 
-def _text_kind(head: bytes, promised: Extension | None, extension: str) -> DocumentKind:
+def _text_kind(head: bytes, extension: str) -> DocumentKind:
+    promised = BY_EXTENSION.get(extension)
     if extension in _TEXT_NAMED_BINARY:
         raise Rejected("unsupported", kind=extension.upper())
-    if (promised and promised.kind is None) or (
-        promised and promised.kind in {DocumentKind.PDF, DocumentKind.DOCX}
-    ):
+    if extension in NOT_READ or (promised and not promised.is_text):
         raise Rejected("wrong_name", named=f".{extension}", kind="plain text")
-    if promised and promised.kind:
+    if promised:
         return promised.kind
     if _HTML_START.match(head.replace(b"\x00", b"")):
         return DocumentKind.HTML
     if _MAIL_START.match(head.replace(b"\r", b"")) and b"\nMIME-Version:" in head:
-        raise Rejected("unsupported", kind="EML")
+        return _known("EML", extension)
     return DocumentKind.TEXT
 
 
-def _agreed(kind: DocumentKind, label: str, extension: str) -> DocumentKind:
-    """A name that promises another document format is pointed out instead of guessed at."""
-    promised = _EXTENSIONS.get(extension)
-    if promised and promised.kind is not kind:
-        raise Rejected("wrong_name", named=f".{extension}", kind=label)
-    return kind
-
-
 def _not_supported(label: str, extension: str) -> Rejected:
-    promised = _EXTENSIONS.get(extension)
-    if promised and promised.kind:
+    if extension in BY_EXTENSION:
         return Rejected("wrong_name", named=f".{extension}", kind=label)
     return Rejected("unsupported", kind=label)
 
 
-def _unreadable(head: bytes, promised: Extension | None, extension: str) -> Rejected:
-    if promised and promised.kind in {DocumentKind.PDF, DocumentKind.DOCX}:
+def _unreadable(head: bytes, extension: str) -> Rejected:
+    promised: Format | None = BY_EXTENSION.get(extension)
+    if promised and not promised.is_text:
         return Rejected("corrupt")
-    return _not_supported(
-        promised.label if promised and not promised.kind else _magika_label(head), extension
-    )
+    return _not_supported(extension.upper() if extension in NOT_READ else _magika_label(head), extension)
 
 
 @cache
@@ -217,9 +165,7 @@ def inspect_archive(file: IO[bytes], kind: DocumentKind, *, file_name: str) -> D
     """The document kind inside a ZIP or OLE container. Raises Rejected for bombs, passwords and other formats."""
     extension = extension_of(file_name)
     label = _ole_label(file) if kind is DocumentKind.OLE else _zip_label(file)
-    if label == "DOCX":
-        return _agreed(DocumentKind.DOCX, "DOCX", extension)
-    raise _not_supported(label, extension)
+    return _known(label, extension)
 
 
 def _ole_label(file: IO[bytes]) -> str:

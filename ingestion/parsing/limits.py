@@ -1,6 +1,9 @@
 """How much one parse may use. Numbers from measured bombs: what a good file needs, times a few."""
 
+import resource
 from dataclasses import dataclass
+
+from ingestion.parsing.formats import Effort
 
 MAX_PAGES = 2_000
 
@@ -17,6 +20,28 @@ class Limits:
     wall_per_page_s: float = 1.0
     result_bytes: int = 256_000_000
     open_files: int = 64
+    scratch_bytes: int = 64 * 2**20  # the largest file that a helper program may write
+    programs: int = 64
 
 
 DEFAULT = Limits()
+
+
+def narrow(limits: dict[str, int], effort: Effort) -> None:
+    """Set what this process may use for good, once it is known what kind of file it reads.
+
+    Only kinds that are read by another program may write files or start processes; the soft limit of CPU time may be
+    raised later with the number of pages.
+    """
+    runs_program = effort is Effort.PROGRAM
+    cpu = max(limits["cpu_s"] // 3, 1) if effort is Effort.LIGHT else limits["cpu_s"]
+    _set(resource.RLIMIT_CPU, cpu, limits["cpu_max_s"])
+    for what, most in (
+        (resource.RLIMIT_FSIZE, limits["scratch_bytes"] if runs_program else 0),
+        (resource.RLIMIT_NPROC, limits["programs"] if runs_program else 0),
+    ):
+        _set(what, most, most)
+
+
+def _set(what: int, soft: int, hard: int) -> None:
+    resource.setrlimit(what, (soft, hard))

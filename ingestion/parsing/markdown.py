@@ -12,6 +12,7 @@ from markdown_it.token import Token
 
 from ingestion.parsing.elements import Element, Kind, ParsedDocument, Quality
 from ingestion.parsing.encodings import decode
+from ingestion.parsing.formats import Source
 from ingestion.parsing.prose import collapse, collapse_lines
 from ingestion.parsing.tables import Cell, read_table
 
@@ -26,9 +27,9 @@ _TAG = re.compile(r"<[^>]*>")
 _LINE_TAG = re.compile(r"<(br|/p|/div|/li)\b[^>]*>", re.IGNORECASE)
 
 
-def parse(data: bytes) -> ParsedDocument:
+def parse(source: Source) -> ParsedDocument:
     """Read a Markdown file of any encoding."""
-    decoded = decode(data)
+    decoded = decode(source.data)
     properties, body = split_front_matter(decoded.text)
     reader = _Reader()
     reader.read(

@@ -15,6 +15,7 @@ from ingestion.parsing.prose import language_of
 MAX_ELEMENTS = 300_000
 MAX_CHARACTERS = 60_000_000
 MAX_HEADING = 300
+MAX_PARTS = 5_000
 _MAX_PROPERTY = 2_000
 # Control characters except tab and line feed, and the code points that are never characters.
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
@@ -53,6 +54,9 @@ def finish(document: ParsedDocument) -> ParsedDocument:
         quality=quality,
         title=_short(document.title),
         author=_short(document.author),
+        created=_short(document.created),
+        modified=_short(document.modified),
+        parts=tuple(replace(part, name=_short(part.name)) for part in document.parts[:MAX_PARTS]),
         language=language_of(_sample(elements)),
         properties={
             _short(str(key)): _property(value) for key, value in list(document.properties.items())[:100]

@@ -12,6 +12,7 @@ import pymupdf
 
 from ingestion.parsing.elements import Element, Kind, ParsedDocument, Quality
 from ingestion.parsing.errors import Rejected
+from ingestion.parsing.formats import Source
 from ingestion.parsing.limits import MAX_PAGES
 from ingestion.parsing.pdf_blocks import Block, bare_blocks, joined, page_blocks, squeezed
 from ingestion.parsing.pdf_headings import drop_furniture, mark_footnotes, mark_headings, typography
@@ -28,17 +29,17 @@ _NO_TITLE = re.compile(
 _OUT_OF_MEMORY = re.compile(r"[mc]alloc|realloc|out of memory", re.IGNORECASE)
 
 
-def parse(data: bytes, *, progress: Callable[[int, int], None]) -> ParsedDocument:
-    """Read a PDF. progress gets (0, pages) before the first page, then (done, pages).
+def parse(source: Source) -> ParsedDocument:
+    """Read a PDF.
 
     Raises Rejected: encrypted, truncated, corrupt, too_large (pages or memory), no_text_layer.
     """
     pymupdf.TOOLS.mupdf_display_errors(False)
     pymupdf.TOOLS.mupdf_display_warnings(False)
     pymupdf.no_recommend_layout()
-    document = _open(data)
-    progress(0, document.page_count)
-    pages, failed = _read_pages(document, progress)
+    document = _open(source.data)
+    source.progress(0, document.page_count)
+    pages, failed = _read_pages(document, source.progress)
     empty = [page.number for page in pages if _is_picture(page)]
     with_text = [page for page in pages if page.characters >= _LEAST_CHARACTERS]
     if not with_text:

@@ -18,13 +18,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ingestion.parsing import outline, wire
 from ingestion.parsing.child import EXIT_MEMORY
 from ingestion.parsing.elements import ParsedDocument
 from ingestion.parsing.errors import Rejected
-from ingestion.parsing.kinds import HEAD_BYTES, DocumentKind, sniff
+from ingestion.parsing.formats import CONTAINERS, FORMAT_OF, DocumentKind, Effort
+from ingestion.parsing.kinds import HEAD_BYTES, sniff
 from ingestion.parsing.limits import DEFAULT, MAX_PAGES, Limits
 from ingestion.parsing.registry import LIGHT_MODULES
 
@@ -61,23 +63,30 @@ def parse_file(
     limits: Limits = DEFAULT,
     watch: Watch | None = None,
     usage: Usage | None = None,
+    keep: wire.Keep | None = None,
 ) -> ParsedDocument:
     """Read a file into elements.
 
     path: where the bytes are; file_name: what its uploader calls it, a hint among text kinds.
     watch: called about once a second with (done, total) pages, (0, 0) while unknown; what it raises stops the parse.
+    keep: takes the bytes of each part (a picture, an attachment) as it arrives; without it the parts carry them.
     Raises Rejected with the reason, or SandboxUnavailable.
     """
     kind = _precheck(path, file_name, limits)
-    job = {"kind": kind.value, "file_name": file_name, "limits": _limits_for(kind, limits)}
-    with path.open("rb") as source, _server() as server:
+    with path.open("rb") as source, _scratch(kind) as scratch, _server() as server:
+        job = {
+            "kind": kind.value,
+            "file_name": file_name,
+            "limits": _limits_for(limits),
+            "scratch": scratch,
+        }
         run = _Run(server=server, limits=limits, watch=watch)
         try:
             lines = run.lines(job, source.fileno())
         finally:
             if usage is not None:
                 usage.cpu_s, usage.rss_kb = run.cpu_s, run.rss_kb
-    return outline.finish(wire.read_document(lines))
+    return outline.finish(wire.read_document(lines, keep=keep))
 
 
 def _precheck(path: Path, file_name: str, limits: Limits) -> DocumentKind:
@@ -90,12 +99,19 @@ def _precheck(path: Path, file_name: str, limits: Limits) -> DocumentKind:
         return sniff(file.read(HEAD_BYTES), file_name=file_name)
 
 
-def _limits_for(kind: DocumentKind, limits: Limits) -> dict[str, Any]:
-    """Plain text needs a third of the time that structured files may need."""
-    heavy = kind not in {DocumentKind.TEXT, DocumentKind.CSV}
+@contextmanager
+def _scratch(kind: DocumentKind) -> Iterator[str]:
+    """A private folder for kinds that a helper program reads, and for containers that may hold one; else ""."""
+    if kind not in CONTAINERS and FORMAT_OF[kind].effort is not Effort.PROGRAM:
+        yield ""
+        return
+    with TemporaryDirectory(prefix="zhiku-parse-", ignore_cleanup_errors=True) as folder:
+        yield folder
+
+
+def _limits_for(limits: Limits) -> dict[str, Any]:
     return {
         **asdict(limits),
-        "cpu_s": limits.cpu_s if heavy else max(limits.cpu_s // 3, 1),
         "cpu_max_s": int(limits.cpu_s + limits.cpu_per_page_s * MAX_PAGES) + _CPU_GRACE_S,
     }
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ingestion.parsing.elements import Element, Kind, ParsedDocument, Quality
 from ingestion.parsing.encodings import decode
+from ingestion.parsing.formats import Source
 from ingestion.parsing.headings import dense_levels, is_deep_number, list_mark, numbered_rank, short_enough
 from ingestion.parsing.prose import cjk_share, join_lines
 
@@ -16,9 +17,9 @@ _ENDS_ITEM = re.compile(r"[。；;.!！?？:：]$")  # the next line is then no 
 _UNDERLINE = re.compile(r"^(={3,}|-{3,}|~{3,})$")
 
 
-def parse(data: bytes) -> ParsedDocument:
+def parse(source: Source) -> ParsedDocument:
     """Read a text file of any encoding. Raises nothing: every byte string is some text."""
-    decoded = decode(data)
+    decoded = decode(source.data)
     elements = dense_levels(list(_elements(_LINE_END.split(decoded.text))))
     title = next((e.text for e in elements[:1] if e.kind is Kind.TITLE), "")
     return ParsedDocument(

@@ -19,8 +19,7 @@ from accounts.selectors import group_name, groups
 from accounts.values import GrantRequest, Holder, Permission
 from ingestion import selectors, uploads
 from ingestion.models import Collection, UploadBatch, UploadedFile
-from ingestion.parsing.errors import SUPPORTED_KINDS
-from ingestion.parsing.kinds import unsupported_extensions
+from ingestion.parsing.formats import NOT_READ, supported_labels
 from ingestion.reasons import outcome_text
 from ingestion.values import MAX_NAME
 from kb_platform.errors import InvalidInput, KnowledgeBaseError
@@ -41,8 +40,8 @@ def upload_context(targets: Sequence[Collection], manageable: set[int], chosen: 
         "max_upload_mb": store.get(LARGEST_FILE),
         "max_upload_bytes": store.get(LARGEST_FILE) * 1_000_000,
         "max_name": MAX_NAME,
-        "supported": SUPPORTED_KINDS,
-        "unsupported": " ".join(unsupported_extensions()),
+        "supported": supported_labels(),
+        "unsupported": " ".join(sorted(NOT_READ)),
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ingestion.parsing import outline, text
 from ingestion.parsing.errors import Rejected
+from ingestion.parsing.formats import Source
 from ingestion.parsing.sandbox import parse_file
 from ingestion.trial import TrialDocument
 from kb_platform.errors import InvalidInput
@@ -67,7 +68,9 @@ def _json_lines(path: Path) -> Iterator[TrialDocument]:
     for line in _lines(path):
         key, title = str(_value(line, "doc_id", path)), str(line.get("title") or "")
         try:
-            parsed = outline.finish(text.parse(str(_value(line, "text", path)).encode("utf-8", "replace")))
+            parsed = outline.finish(
+                text.parse(Source(data=str(_value(line, "text", path)).encode("utf-8", "replace")))
+            )
         except Rejected:
             continue
         yield TrialDocument(key=key, title=title, parsed=parsed)

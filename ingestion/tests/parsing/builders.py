@@ -95,6 +95,7 @@ def ruled(
 
 
 def read_pdf(data: bytes):
+    from ingestion.parsing.formats import Source
     from ingestion.parsing.pdf import parse
 
-    return parse(data, progress=lambda done, total: None)
+    return parse(Source(data=data))

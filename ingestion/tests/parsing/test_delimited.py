@@ -1,7 +1,10 @@
 """CSV and TSV to one table per two hundred rows."""
 
-from ingestion.parsing.delimited import parse
+from ingestion.parsing import delimited
 from ingestion.parsing.elements import Kind
+from ingestion.tests.parsing.reading import parser_of
+
+parse = parser_of(delimited)
 
 
 def test_rows_and_header_whatever_the_delimiter_and_encoding() -> None:

@@ -2,11 +2,14 @@
 
 import pytest
 
-from ingestion.parsing.docx import parse
+from ingestion.parsing import docx
 from ingestion.parsing.docx_package import spelled
 from ingestion.parsing.elements import Kind
 from ingestion.parsing.errors import Rejected
 from ingestion.tests.parsing.builders import W, p, tc, word
+from ingestion.tests.parsing.reading import parser_of
+
+parse = parser_of(docx)
 
 
 def kinds(body: str, **parts: str) -> list[tuple[Kind, int, str]]:

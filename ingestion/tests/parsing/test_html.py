@@ -2,9 +2,12 @@
 
 import pytest
 
+from ingestion.parsing import html
 from ingestion.parsing.elements import Kind
 from ingestion.parsing.errors import Rejected
-from ingestion.parsing.html import parse
+from ingestion.tests.parsing.reading import parser_of
+
+parse = parser_of(html)
 
 
 def kinds(body: str) -> list[tuple[Kind, str]]:

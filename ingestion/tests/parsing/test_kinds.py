@@ -6,7 +6,8 @@ import zipfile
 import pytest
 
 from ingestion.parsing.errors import Rejected
-from ingestion.parsing.kinds import DocumentKind, inspect_archive, sniff
+from ingestion.parsing.formats import DocumentKind
+from ingestion.parsing.kinds import inspect_archive, sniff
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
 SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"

@@ -1,7 +1,10 @@
 """Markdown to elements."""
 
+from ingestion.parsing import markdown
 from ingestion.parsing.elements import Kind
-from ingestion.parsing.markdown import parse
+from ingestion.tests.parsing.reading import parser_of
+
+parse = parser_of(markdown)
 
 
 def kinds(source: str) -> list[tuple[Kind, int, str]]:

@@ -1,7 +1,10 @@
 """Plain text to elements."""
 
+from ingestion.parsing import text
 from ingestion.parsing.elements import Kind
-from ingestion.parsing.text import parse
+from ingestion.tests.parsing.reading import parser_of
+
+parse = parser_of(text)
 
 
 def kinds(source: str) -> list[tuple[Kind, str]]:

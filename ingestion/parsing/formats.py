@@ -1,0 +1,91 @@
+"""The formats that are read, one line each: the names they go by, the module that reads them, what that may cost.
+
+To add one: its line here, and its module with `parse(source: Source) -> ParsedDocument`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import PurePath
+
+
+class DocumentKind(StrEnum):
+    """What a file is by its content. ZIP and OLE are containers that have not been looked into."""
+
+    PDF = "pdf"
+    DOCX = "docx"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    TEXT = "text"
+    CSV = "csv"
+    ZIP = "zip"
+    OLE = "ole"
+
+
+CONTAINERS = frozenset({DocumentKind.ZIP, DocumentKind.OLE})
+
+
+class Effort(StrEnum):
+    """What reading a kind of file takes: the limits of its child follow from it."""
+
+    LIGHT = "light"  # text: small and fast
+    HEAVY = "heavy"  # structured files, page by page
+    PROGRAM = "program"  # runs another program over files in a private folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """label: what people call it. is_text: its bytes are text, told from other text by the name of the file."""
+
+    kind: DocumentKind
+    label: str
+    module: str
+    extensions: tuple[str, ...]
+    is_text: bool = False
+    effort: Effort = Effort.HEAVY
+
+
+FORMATS: tuple[Format, ...] = (
+    Format(kind=DocumentKind.PDF, label="PDF", module="pdf", extensions=("pdf",)),
+    Format(kind=DocumentKind.DOCX, label="DOCX", module="docx", extensions=("docx", "docm", "dotx")),
+    Format(kind=DocumentKind.MARKDOWN, label="Markdown", module="markdown", extensions=("md", "markdown", "mdown", "mkd", "mdx"), is_text=True),
+    Format(kind=DocumentKind.HTML, label="HTML", module="html", extensions=("html", "htm", "xhtml"), is_text=True),
+    Format(kind=DocumentKind.TEXT, label="TXT", module="text", extensions=(), is_text=True, effort=Effort.LIGHT),
+    Format(kind=DocumentKind.CSV, label="CSV", module="delimited", extensions=("csv", "tsv"), is_text=True, effort=Effort.LIGHT),
+)  # fmt: skip
+FORMAT_OF: dict[DocumentKind, Format] = {known.kind: known for known in FORMATS}
+BY_LABEL: dict[str, Format] = {known.label: known for known in FORMATS}
+BY_EXTENSION: dict[str, Format] = {name: known for known in FORMATS for name in known.extensions}
+
+# Names of formats that nothing here reads: said by their name, before the content is looked at.
+NOT_READ = frozenset(
+    ["doc", "xls", "ppt", "xlsx", "xlsm", "pptx", "odt", "ods", "odp", "rtf", "epub", "eml", "msg", "mht", "zip", "7z", "rar", "gz", "tar", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "heic", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "wps", "et", "dps", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
+)  # fmt: skip
+
+
+def extension_of(file_name: str) -> str:
+    """Lower-case extension without the dot; "" if there is none."""
+    return PurePath(file_name).suffix.lstrip(".").lower()
+
+
+def supported_labels() -> str:
+    """What can be uploaded, for a sentence."""
+    return ", ".join(known.label for known in FORMATS)
+
+
+def _unheard(done: int, total: int) -> None:
+    """Progress that nobody listens to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One file as its parser gets it.
+
+    progress: call with (0, pages) before the first page and then with (done, pages); time is allowed by the page.
+    scratch: a private folder that is removed afterwards, for kinds of Effort.PROGRAM; "" for the others.
+    """
+
+    data: bytes
+    file_name: str = ""
+    progress: Callable[[int, int], None] = field(default=_unheard)
+    scratch: str = ""
