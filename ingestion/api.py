@@ -32,7 +32,7 @@ from ingestion import bulk, files, selectors, services
 from ingestion import serializers as shapes
 from ingestion.access import access_version, follows_collection, plan_collection, plan_document
 from ingestion.blobs import store
-from ingestion.models import Collection, Document
+from ingestion.models import Collection, Document, DocumentVersion
 from ingestion.values import SourceFile, clean_name
 from kb_platform.api import Pages
 from kb_platform.errors import InvalidInput
@@ -360,12 +360,23 @@ class DocumentFile(APIView):
 class DocumentPage(APIView):
     @extend_schema(responses={(200, "image/webp"): bytes})
     def get(self, request: Request, uid: str, page: int) -> HttpResponseBase:
-        document = selectors.get_document(principal_on(request), uid)
-        number = request.query_params.get("version", "")
-        version = selectors.get_published_version(
-            document, int(number) if number.isdecimal() and len(number) < 10 else None
-        )
-        return files.page_image(request._request, version, page)
+        return files.page_image(request._request, _shown_version(request, uid), page)
+
+
+@policy(Access.OBJECT, scope=READERS)
+class DocumentPicture(APIView):
+    @extend_schema(responses={(200, "image/webp"): bytes})
+    def get(self, request: Request, uid: str, digest: str) -> HttpResponseBase:
+        return files.picture(request._request, _shown_version(request, uid), digest)
+
+
+def _shown_version(request: Request, uid: str) -> DocumentVersion:
+    """The version that the address names, else the one in force."""
+    document = selectors.get_document(principal_on(request), uid)
+    number = request.query_params.get("version", "")
+    return selectors.get_published_version(
+        document, int(number) if number.isdecimal() and len(number) < 10 else None
+    )
 
 
 @policy(Access.OBJECT, scope=READERS, write_scope="ingest")

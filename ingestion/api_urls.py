@@ -36,6 +36,11 @@ urlpatterns = [
     path("documents/<str:uid>/chunks", api.DocumentChunks.as_view(), name="api_document_chunks"),
     path("documents/<str:uid>/file", api.DocumentFile.as_view(), name="api_document_file"),
     path("documents/<str:uid>/pages/<int:page>.webp", api.DocumentPage.as_view(), name="api_document_page"),
+    path(
+        "documents/<str:uid>/pictures/<str:digest>.webp",
+        api.DocumentPicture.as_view(),
+        name="api_document_picture",
+    ),
     path("jobs/<str:uid>", api.JobDetail.as_view(), name="api_job"),
     path("jobs/<str:uid>/cancel", api.JobCancel.as_view(), name="api_job_cancel"),
     path("jobs/<str:uid>/retry", api.JobRetry.as_view(), name="api_job_retry"),

@@ -1,4 +1,4 @@
-"""Serving what was uploaded: the original always as an attachment, a PDF page as an image. The caller has checked access."""
+"""Serving what was uploaded: the original always as an attachment, pages and pictures as images that are drawn anew. The caller has checked access."""
 
 from http import HTTPStatus
 
@@ -9,11 +9,19 @@ from django.utils.http import quote_etag
 
 from ingestion.blobs import path_of
 from ingestion.models import DocumentVersion
+from ingestion.parsing.elements import PartRole
 from ingestion.rendering import page_images
 from kb_platform.errors import NotFound
 
 SANDBOX = "sandbox; default-src 'none'"
-PDF = "application/pdf"
+_PDF = "application/pdf"
+
+
+def has_page_images(version: DocumentVersion) -> bool:
+    """Whether its pages can be drawn: those of PDFs and of pictures."""
+    return bool(version.page_count) and (
+        version.media_type == _PDF or version.media_type.startswith("image/")
+    )
 
 
 def attachment(version: DocumentVersion) -> FileResponse:
@@ -33,16 +41,25 @@ def attachment(version: DocumentVersion) -> FileResponse:
 
 
 def page_image(request: HttpRequest, version: DocumentVersion, page: int) -> HttpResponseBase:
-    """A page of a PDF as WebP; NotFound for other kinds and pages that do not exist.
-
-    Browsers keep it but ask each time, so that whoever lost access no longer sees it.
-    """
-    if version.media_type != PDF or not 1 <= page <= (version.page_count or 1):
+    """A page as WebP; NotFound for kinds that are not drawn and pages that do not exist."""
+    if not has_page_images(version) or not 1 <= page <= (version.page_count or 1):
         raise NotFound()
-    etag = quote_etag(f"{version.blob[:32]}-{page}-{page_images.WIDTH_PX}")
+    return _drawn(request, version.blob, page)
+
+
+def picture(request: HttpRequest, version: DocumentVersion, digest: str) -> HttpResponseBase:
+    """A picture inside a file as WebP; NotFound for one that the version does not hold."""
+    if not version.parts.filter(role=PartRole.PICTURE, blob=digest).exists():
+        raise NotFound()
+    return _drawn(request, digest, 1)
+
+
+def _drawn(request: HttpRequest, digest: str, page: int) -> HttpResponseBase:
+    """Browsers keep it but ask each time, so that whoever lost access no longer sees it."""
+    etag = quote_etag(f"{digest[:32]}-{page}-{page_images.WIDTH_PX}")
     response = get_conditional_response(request, etag=etag)
     if response is None or response.status_code != HTTPStatus.NOT_MODIFIED:
-        response = HttpResponse(page_images.page_image(version.blob, page), content_type="image/webp")
+        response = HttpResponse(page_images.page_image(digest, page), content_type="image/webp")
     response["ETag"] = etag
     response["Cache-Control"] = "private, no-cache"
     response["Cross-Origin-Resource-Policy"] = "same-origin"

@@ -12,7 +12,7 @@ from typing import Any
 from django.core.paginator import Page, Paginator
 from django.db.models import Max, Min, QuerySet
 
-from ingestion.files import PDF
+from ingestion.files import has_page_images
 from ingestion.models import (
     IN_FORCE,
     UNFINISHED,
@@ -72,7 +72,7 @@ class Content:
 
     @property
     def is_paged(self) -> bool:
-        return self.version.media_type == PDF and bool(self.version.page_count)
+        return has_page_images(self.version)
 
     @property
     def page_count(self) -> int:

@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 
 from accounts.values import Principal
 from ingestion import selectors
-from ingestion.files import PDF
+from ingestion.files import has_page_images
 from ingestion.models import Document, DocumentVersion, Element
 from ingestion.parsing.elements import Kind
 from kb_platform.errors import NotFound
@@ -192,7 +192,7 @@ def view_document(principal: Principal, uid: str, place: Place) -> Viewed:
     answer = _answer(principal, document, version, place)
     spans = _spans(place, answer)
     images: tuple[PageImage, ...] = ()
-    if version.media_type == PDF and version.page_count:
+    if version.page_count and has_page_images(version):
         pages, part_count = _pages(version.page_count, place, passage), version.page_count
         shown = elements.filter(reduce(or_, (_touches(page) for page in pages)))
         images = tuple(_images(elements, pages, spans))

@@ -1,1 +1,1 @@
-"""Page images of PDFs, drawn in a child process with limits and kept on disk."""
+"""Images of PDF pages and of pictures, drawn in a child process with limits and kept on disk."""

@@ -1,4 +1,4 @@
-"""The image of a PDF page: drawn once in a child without network, then read from `<data>/pages`."""
+"""The image of a PDF page or of a picture: drawn once in a child without network, then read from `<data>/pages`."""
 
 import functools
 import secrets
@@ -21,7 +21,7 @@ _drawing = threading.BoundedSemaphore(2)  # pages drawn at once by one web proce
 
 
 def page_image(digest: str, page: int) -> bytes:
-    """WebP of page `page` (from 1), 1,100 pixels wide. Raises NotFound, or Unavailable when it cannot be drawn."""
+    """WebP of page `page` (from 1), 1,100 pixels wide or as wide as the picture is. Raises NotFound, or Unavailable when it cannot be drawn."""
     kept = _folder() / digest[:2] / digest / f"{page}.webp"
     if kept.exists():
         return kept.read_bytes()
