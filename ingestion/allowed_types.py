@@ -4,8 +4,8 @@ from django.utils.translation import gettext as _
 
 from ingestion.blobs import Blob, path_of
 from ingestion.parsing.errors import Rejected
-from ingestion.parsing.formats import DocumentKind
-from ingestion.parsing.kinds import HEAD_BYTES, sniff
+from ingestion.parsing.formats import BY_EXTENSION, CONTAINERS, DocumentKind, extension_of
+from ingestion.parsing.kinds import HEAD_BYTES, inspect_archive, sniff
 from kb_platform.errors import InvalidInput
 from kb_platform.runtime_config import store
 from kb_platform.runtime_config.declarations import FILE_TYPES
@@ -16,17 +16,25 @@ def refuse_disallowed(name: str, blob: Blob) -> None:
     allowed = store.get(FILE_TYPES)
     if set(allowed) == set(FILE_TYPES.default):
         return
-    with path_of(blob.digest).open("rb") as file:
-        head = file.read(HEAD_BYTES)
     try:
-        kind = sniff(head, file_name=name)
+        kind = _kind_of(name, blob)
     except Rejected:
         return
-    found = DocumentKind.DOCX if kind is DocumentKind.ZIP else kind
     labels = dict(FILE_TYPES.choices)
+    found = kind.value
     if found in labels and found not in allowed:
         raise InvalidInput(
             _("%(kind)s files may not be uploaded here. Allowed: %(allowed)s.")
             % {"kind": labels[found], "allowed": FILE_TYPES.shown(allowed)},
             code="type_not_allowed",
         )
+
+
+def _kind_of(name: str, blob: Blob) -> DocumentKind:
+    """Of a container the kind that its name says, which parsing refuses if it is not true; it is opened without one."""
+    with path_of(blob.digest).open("rb") as file:
+        kind = sniff(file.read(HEAD_BYTES), file_name=name)
+        if kind not in CONTAINERS:
+            return kind
+        named = BY_EXTENSION.get(extension_of(name))
+        return named.kind if named else inspect_archive(file, kind, file_name=name)

@@ -1,18 +1,18 @@
 """Word files by an own walk over their XML: what a reader sees now, in order.
 
-Deleted and hidden text is left out, inserted text counts; text boxes follow the paragraph they hang on; footnotes and
-comments become notes after theirs. Headings by style level; in a file without any, by bold, size and numbering.
+Deleted and hidden text is left out, inserted text counts; text boxes, pictures, charts and diagrams follow the paragraph
+they hang on; footnotes and comments become notes after theirs. Headings by style level; in a file without any, by bold,
+size and numbering. Files put into the file are attachments.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ingestion.parsing.docx_package import (
+from ingestion.parsing.docx_styles import (
     Numbering,
-    Package,
     Style,
     W,
     is_on,
@@ -22,19 +22,28 @@ from ingestion.parsing.docx_package import (
     read_styles,
     value,
 )
+from ingestion.parsing.drawings import CHART, DIAGRAM, DIAGRAM_DATA, A, read_chart, read_diagram
 from ingestion.parsing.elements import Element, Kind, ParsedDocument, Quality
+from ingestion.parsing.embedded import Inside, alternative_text
 from ingestion.parsing.errors import Rejected
 from ingestion.parsing.formats import Source
 from ingestion.parsing.headings import LAST_WORDED_RANK, dense_levels, list_mark, numbered_rank, short_enough
-from ingestion.parsing.prose import collapse
+from ingestion.parsing.ooxml import Package, R, children, core_facts
+from ingestion.parsing.prose import cjk_share, collapse
 from ingestion.parsing.tables import Cell, read_table
 
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
-_MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
-_DC = "{http://purl.org/dc/elements/1.1/}"
+_WP = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
+_V = "{urn:schemas-microsoft-com:vml}"
+_O = "{urn:schemas-microsoft-com:office:office}"
 _GONE = frozenset({f"{W}del", f"{W}moveFrom", f"{W}instrText", f"{W}delText", f"{W}rPr", f"{W}pPr", f"{W}rt"})
 _BREAKS = frozenset({f"{W}br", f"{W}cr"})
 _UNNUMBERED_RANK = 50
+_CAPTION = re.compile(
+    r"^(?:[图表]\s?[\d一二三四五六七八九十]+(?:[-.–]\d+)*[\s:：.、]|(?:Figure|Fig\.|Table)\s+\d)",
+    re.IGNORECASE,
+)
+_OF_TABLE = re.compile(r"^(?:表|Table\b)", re.IGNORECASE)
 _PAGE_ONLY = re.compile(r"^[\W\d_]*(?:page|of|第|页|共|[\W\d_])*$", re.IGNORECASE)
 
 
@@ -45,6 +54,7 @@ class _Inline:
     parts: list[str] = field(default_factory=list)
     boxes: list[Any] = field(default_factory=list)  # contents of text boxes
     notes: list[tuple[str, str]] = field(default_factory=list)  # (kind of note, id)
+    drawings: list[Any] = field(default_factory=list)
     letters: int = 0
     bold_letters: int = 0
     sizes: Counter[int] = field(default_factory=Counter)
@@ -52,7 +62,7 @@ class _Inline:
 
 def parse(source: Source) -> ParsedDocument:
     """Read a Word file. Raises Rejected: corrupt, too_large, too_complex."""
-    package = Package(source.data)
+    package = Package(source.data, main="word/document.xml")
     root = package.xml(package.main_name)
     body = root.find(f"{W}body") if root is not None else None
     if body is None:
@@ -60,24 +70,38 @@ def parse(source: Source) -> ParsedDocument:
     reader = _Reader(package)
     reader.read_blocks(body)
     elements = reader.elements if reader.has_headings else _guessed_headings(reader)
-    core = package.xml("docProps/core.xml")
-    title = _core(core, "title") or next((e.text for e in elements if e.kind is Kind.TITLE), "")
-    embedded = sorted(
-        name.rpartition("/")[2]
-        for name in package.names
-        if "/embeddings/" in name or "afchunk" in name.lower()
-    )
+    facts = core_facts(package)
+    for relation in package.relations(package.main_name):
+        if relation.kind in {"package", "oleObject", "aFChunk"} and not relation.is_external:
+            reader.inside.attachment(relation.target)
     return ParsedDocument(
         media_type="application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-        elements=(*elements, *_margins(package, reader)),
-        quality=Quality(warnings=(f"parts_skipped:{', '.join(embedded[:20])}",) if embedded else ()),
-        title=title,
-        author=_core(core, "creator"),
+        elements=(*_captioned(elements), *reader.remarks_left(), *_margins(package, reader)),
+        quality=Quality(pictures=reader.inside.pictures, warnings=reader.inside.warnings),
+        title=facts.title or next((e.text for e in elements if e.kind is Kind.TITLE), ""),
+        author=facts.author,
+        created=facts.created,
+        modified=facts.modified,
+        parts=tuple(reader.inside.parts.values()),
     )
 
 
-def _core(root: Any, name: str) -> str:
-    return collapse(root.findtext(f"{_DC}{name}") or "") if root is not None else ""
+def _captioned(elements: Iterable[Element]) -> Iterator[Element]:
+    """A caption below a picture becomes what the picture is known by."""
+    waiting: Element | None = None
+    for element in elements:
+        if waiting is not None and element.kind is Kind.CAPTION and not _OF_TABLE.match(element.text):
+            said = [element.text, waiting.text] if waiting.text not in element.text else [element.text]
+            yield replace(waiting, text="\n".join(said))
+            waiting = None
+            continue
+        if waiting is not None:
+            yield waiting
+        waiting = element if element.kind is Kind.IMAGE else None
+        if waiting is None:
+            yield element
+    if waiting is not None:
+        yield waiting
 
 
 def _margins(package: Package, reader: "_Reader") -> Iterator[Element]:
@@ -97,9 +121,12 @@ class _Reader:
 
     def __init__(self, package: Package) -> None:
         self.elements: list[Element] = []
+        self.inside = Inside(package)
         self.looks: dict[int, tuple[int, bool]] = {}  # (size, bold) of paragraphs by their element's number
         self.sizes: Counter[int] = Counter()
         self.has_headings = False
+        self._package = package
+        self._told: set[str] = set()  # ids of comments that have been read
         self._styles = read_styles(package.related("styles"))
         self._numbering: Numbering = read_numbering(package.related("numbering"))
         self._notes = {
@@ -109,7 +136,7 @@ class _Reader:
         }
 
     def read_blocks(self, container: Any) -> None:
-        for node in _children(container):
+        for node in children(container):
             if node.tag == f"{W}p":
                 self._paragraph(node)
             elif node.tag == f"{W}tbl":
@@ -132,12 +159,45 @@ class _Reader:
         text = _text(inline)
         if text and not style.is_contents:
             self._write(node, text, style, inline)
+        for drawing in inline.drawings:
+            self._drawing(drawing)
         for box in inline.boxes:
             self.read_blocks(box)
+        self._read_notes(inline)
+
+    def _read_notes(self, inline: _Inline) -> None:
         for kind, identity in inline.notes:
             note = self._notes.get(kind, {}).get(identity)
+            if kind == "comments":
+                self._told.add(identity)
             if note is not None and (said := self.plain_text(note)):
                 self.elements.append(Element(kind=Kind.NOTE, text=said))
+
+    def remarks_left(self) -> Iterator[Element]:
+        """Comments that no text refers to any more."""
+        for identity, note in self._notes.get("comments", {}).items():
+            if identity not in self._told and (said := self.plain_text(note)):
+                yield Element(kind=Kind.NOTE, text=said)
+
+    def _drawing(self, node: Any) -> None:
+        """Pictures, charts and diagrams of one drawing, new or old."""
+        main = self._package.main_name
+        said = node.find(f".//{_WP}docPr")
+        text = alternative_text(said.get("descr"), said.get("title")) if said is not None else ""
+        for found in node.iter(f"{A}blip", f"{_V}imagedata", CHART, DIAGRAM):
+            if found.tag == CHART:
+                chart = read_chart(self._package, self._package.target(main, found.get(f"{R}id")))
+                self.elements += [chart] if chart else []
+            elif found.tag == DIAGRAM:
+                self.elements += read_diagram(
+                    self._package, self._package.target(main, found.get(DIAGRAM_DATA))
+                )
+            else:
+                target = self._package.target(main, found.get(f"{R}embed") or found.get(f"{R}id"))
+                alt = text or alternative_text(found.get(f"{_O}title"), found.getparent().get("alt"))
+                digest = self.inside.picture(target) if target else ""
+                if digest or alt:
+                    self.elements.append(Element(kind=Kind.IMAGE, text=alt, picture=digest))
 
     def _write(self, node: Any, text: str, style: Style, inline: _Inline) -> None:
         outline = value(node, f"{W}pPr/{W}outlineLvl")
@@ -145,9 +205,13 @@ class _Reader:
         listed = list_of(node) or style.numbering
         if 1 <= level <= 9:
             self.has_headings = True
-            if listed:
-                self._numbering.mark(*listed)
-            self._add(Kind.HEADING, collapse(text), level=level)
+            mark = self._numbering.mark(*listed) if listed else ""
+            is_worded = cjk_share(mark) > 0 and not text.startswith(
+                mark
+            )  # 第三章; figures alone are left to the page
+            self._add(Kind.HEADING, collapse(f"{mark} {text}" if is_worded else text), level=level)
+        elif style.is_caption or (_CAPTION.match(text) and short_enough(text)):
+            self._add(Kind.CAPTION, text)
         elif style.is_title:
             self._add(Kind.TITLE, collapse(text))
         elif listed and listed[0] != "0":
@@ -177,7 +241,7 @@ class _Reader:
         return inline
 
     def _gather(self, node: Any, inline: _Inline) -> None:
-        for child in _children(node):
+        for child in children(node):
             tag = child.tag
             if tag in _GONE:
                 continue
@@ -186,6 +250,9 @@ class _Reader:
                     self._run(child, inline)
             elif tag == f"{W}txbxContent":
                 inline.boxes.append(child)
+            elif tag in _DRAWINGS:
+                inline.drawings.append(child)
+                self._gather(child, inline)
             elif tag == f"{_M}t":
                 inline.parts.append(child.text or "")
             else:
@@ -193,8 +260,10 @@ class _Reader:
 
     def _run(self, run: Any, inline: _Inline) -> None:
         before = len(inline.parts)
-        for child in _children(run):
+        for child in children(run):
             _run_part(child, inline)
+            if child.tag in _DRAWINGS:
+                inline.drawings.append(child)
             if child.tag not in _PLAIN_PARTS and child.tag not in _GONE:
                 self._gather(child, inline)
         letters = sum(len(part.strip()) for part in inline.parts[before:])
@@ -224,7 +293,7 @@ class _Reader:
             self.elements.append(table)
         for row in cells:
             for cell in row:
-                self._cell_notes(cell)
+                self._cell_extras(cell)
 
     def _cell(self, node: Any) -> tuple[Cell, str]:
         """A cell and its part in a vertical merge: "", "restart" or "continue"."""
@@ -235,7 +304,7 @@ class _Reader:
     def _cell_text(self, node: Any) -> str:
         """Lines of a cell; the rows of a table inside it are lines too."""
         lines: list[str] = []
-        for child in _children(node):
+        for child in children(node):
             if child.tag == f"{W}p":
                 inline = self._inline(child)
                 listed = list_of(child)
@@ -251,14 +320,17 @@ class _Reader:
                 lines.append(self._cell_text(child))
         return "\n".join(line for line in lines if line)
 
-    def _cell_notes(self, cell: Any) -> None:
+    def _cell_extras(self, cell: Any) -> None:
+        """Pictures and notes in a cell stand after its table."""
         for node in cell.iter(f"{W}p"):
-            for kind, identity in self._inline(node).notes:
-                note = self._notes.get(kind, {}).get(identity)
-                if note is not None and (said := self.plain_text(note)):
-                    self.elements.append(Element(kind=Kind.NOTE, text=said))
+            inline = self._inline(node)
+            for drawing in inline.drawings:
+                self._drawing(drawing)
+            self._read_notes(inline)
 
 
+# An object of another program (w:object) shows a picture of itself: the object is kept, its picture is not.
+_DRAWINGS = frozenset({f"{W}drawing", f"{W}pict"})
 _NOTE_KINDS = {
     f"{W}footnoteReference": "footnotes",
     f"{W}endnoteReference": "endnotes",
@@ -281,18 +353,6 @@ def _run_part(child: Any, inline: _Inline) -> None:
         inline.notes.append((_NOTE_KINDS[tag], child.get(f"{W}id", "")))
 
 
-def _children(node: Any) -> Iterator[Any]:
-    """Child elements; of alternatives the first that is there."""
-    for child in node:
-        if not isinstance(child.tag, str):
-            continue
-        if child.tag == f"{_MC}AlternateContent":
-            chosen = child.find(f"{_MC}Choice")
-            yield chosen if chosen is not None else child
-        else:
-            yield child
-
-
 def _inside_box(node: Any, container: Any) -> bool:
     """In a text box below the container: its paragraph reports it."""
     return any(parent.tag == f"{W}txbxContent" for parent in node.iterancestors() if parent is not container)
@@ -304,7 +364,7 @@ def _text(inline: _Inline) -> str:
 
 
 def _table_rows(table: Any) -> Iterator[Any]:
-    for child in _children(table):
+    for child in children(table):
         if child.tag == f"{W}tr":
             yield child
         elif child.tag in {f"{W}sdt", f"{W}sdtContent", f"{W}customXml", f"{W}ins"}:
@@ -312,7 +372,7 @@ def _table_rows(table: Any) -> Iterator[Any]:
 
 
 def _row_cells(row: Any) -> Iterator[Any]:
-    for child in _children(row):
+    for child in children(row):
         if child.tag == f"{W}tc":
             yield child
         elif child.tag in {f"{W}sdt", f"{W}sdtContent", f"{W}customXml"}:

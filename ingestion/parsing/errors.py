@@ -58,6 +58,7 @@ _WARNINGS: dict[str, str] = {
     "repaired": _("The file was damaged and has been repaired; parts may be missing."),
     "lossy_encoding": _("Some characters could not be decoded and were replaced."),
     "parts_skipped": _("Embedded parts were not read: %(value)s."),
+    "slides_hidden": _("Slides %(value)s are hidden in the presentation; their text was read."),
     "deep_nesting": _("Very deep nesting was flattened."),
 }
 _UNKNOWN_REASON = _("The file could not be read.")

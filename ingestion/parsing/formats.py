@@ -14,6 +14,7 @@ class DocumentKind(StrEnum):
 
     PDF = "pdf"
     DOCX = "docx"
+    PPTX = "pptx"
     MARKDOWN = "markdown"
     HTML = "html"
     TEXT = "text"
@@ -47,7 +48,8 @@ class Format:
 
 FORMATS: tuple[Format, ...] = (
     Format(kind=DocumentKind.PDF, label="PDF", module="pdf", extensions=("pdf",)),
-    Format(kind=DocumentKind.DOCX, label="DOCX", module="docx", extensions=("docx", "docm", "dotx")),
+    Format(kind=DocumentKind.DOCX, label="DOCX", module="docx", extensions=("docx", "docm", "dotx", "dotm")),
+    Format(kind=DocumentKind.PPTX, label="PPTX", module="pptx", extensions=("pptx", "pptm", "ppsx", "ppsm", "potx", "potm")),
     Format(kind=DocumentKind.MARKDOWN, label="Markdown", module="markdown", extensions=("md", "markdown", "mdown", "mkd", "mdx"), is_text=True),
     Format(kind=DocumentKind.HTML, label="HTML", module="html", extensions=("html", "htm", "xhtml"), is_text=True),
     Format(kind=DocumentKind.TEXT, label="TXT", module="text", extensions=(), is_text=True, effort=Effort.LIGHT),
@@ -59,7 +61,7 @@ BY_EXTENSION: dict[str, Format] = {name: known for known in FORMATS for name in 
 
 # Names of formats that nothing here reads: said by their name, before the content is looked at.
 NOT_READ = frozenset(
-    ["doc", "xls", "ppt", "xlsx", "xlsm", "pptx", "odt", "ods", "odp", "rtf", "epub", "eml", "msg", "mht", "zip", "7z", "rar", "gz", "tar", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "heic", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "wps", "et", "dps", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
+    ["doc", "xls", "ppt", "xlsx", "xlsm", "odt", "ods", "odp", "rtf", "epub", "eml", "msg", "mht", "zip", "7z", "rar", "gz", "tar", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "heic", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "wps", "et", "dps", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
 )  # fmt: skip
 
 

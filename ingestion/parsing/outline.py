@@ -37,7 +37,7 @@ def finish(document: ParsedDocument) -> ParsedDocument:
     Raises Rejected (`empty`, `no_text`, `too_large`) when nothing or too much is left.
     """
     elements = tuple(_with_paths(_cleaned(document.elements)))
-    if not elements:
+    if not any(element.text for element in elements):
         raise Rejected("no_text")
     characters = sum(len(element.text) for element in elements)
     if len(elements) > MAX_ELEMENTS or characters > MAX_CHARACTERS:
@@ -67,7 +67,7 @@ def finish(document: ParsedDocument) -> ParsedDocument:
 def _cleaned(elements: Iterable[Element]) -> Iterable[Element]:
     for element in elements:
         text = clean(element.text).strip("\n") if element.kind is Kind.CODE else clean(element.text).strip()
-        if text.strip():
+        if text.strip() or element.picture:  # a picture is shown even if nothing is known of it
             yield replace(element, text=text, table=_cleaned_table(element.table) if element.table else None)
 
 

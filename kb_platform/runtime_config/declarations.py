@@ -91,10 +91,11 @@ FILE_TYPES = Choices(  # ingestion.allowed_types
     name="uploads.types",
     label=_("Allowed types"),
     help=_("By content, not by name. Documents that are there already stay."),
-    default=("pdf", "docx", "markdown", "html", "text", "csv"),
+    default=("pdf", "docx", "pptx", "markdown", "html", "text", "csv"),
     choices=(
         ("pdf", "PDF"),
         ("docx", "Word (DOCX)"),
+        ("pptx", "PowerPoint (PPTX)"),
         ("markdown", "Markdown"),
         ("html", "HTML"),
         ("text", _("Plain text")),

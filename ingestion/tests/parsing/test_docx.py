@@ -3,10 +3,11 @@
 import pytest
 
 from ingestion.parsing import docx
-from ingestion.parsing.docx_package import spelled
-from ingestion.parsing.elements import Kind
+from ingestion.parsing.elements import Kind, PartRole
 from ingestion.parsing.errors import Rejected
+from ingestion.parsing.numerals import spelled
 from ingestion.tests.parsing.builders import W, p, tc, word
+from ingestion.tests.parsing.office import OFFICE, PNG, A, ole, package
 from ingestion.tests.parsing.reading import parser_of
 
 parse = parser_of(docx)
@@ -152,24 +153,65 @@ def test_a_table_inside_a_cell_stays_in_its_row_and_a_frame_is_no_table() -> Non
     assert kinds(f"<w:tbl><w:tr>{tc('only a frame')}</w:tr></w:tbl>") == [(Kind.PARAGRAPH, 0, "only a frame")]
 
 
-def test_headers_are_said_once_and_embedded_files_are_named() -> None:
+def test_headers_are_said_once() -> None:
     data = word(
         p("Body."),
         parts={"header1": p("ACME policy 7"), "header2": p("ACME policy 7"), "footer1": p("Page 3 of 9")},
-        raw={"word/embeddings/sheet1.xlsx": b"PK"},
     )
-    document = parse(data)
-    assert [(e.kind, e.text) for e in document.elements] == [
+    assert [(e.kind, e.text) for e in parse(data).elements] == [
         (Kind.PARAGRAPH, "Body."),
         (Kind.NOTE, "ACME policy 7"),
     ]
-    assert document.quality.warnings == ("parts_skipped:sheet1.xlsx",)
+
+
+def test_pictures_take_their_caption_and_embedded_files_are_attachments_or_named() -> None:
+    drawing = f'<w:r><w:drawing><a:blip xmlns:a="{A}" xmlns:r="{OFFICE}" r:embed="i"/></w:drawing></w:r>'
+    body = p(inside=drawing) + p("图 1 系统架构") + p("表 2 参数")
+    packed = b"\x00" * 6 + b"report.pdf\x00C:\\report.pdf\x00" + b"\x00" * 8
+    packed += (9).to_bytes(4, "little") + b"%PDF-1.7\n"
+    data = package(
+        "word/document.xml",
+        {
+            "word/document.xml": f'<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>',
+            "word/media/a.png": PNG,
+            "word/embeddings/plan.xlsx": package("xl/workbook.xml", {"[Content_Types].xml": "<x/>"}),
+            "word/embeddings/object.bin": ole("\x01Ole10Native", packed),
+            "word/embeddings/drawing.bin": ole("Contents", b"own format"),
+        },
+        {
+            "word/document.xml": [
+                ("i", "image", "media/a.png"),
+                ("o", "package", "embeddings/plan.xlsx"),
+                ("p", "oleObject", "embeddings/object.bin"),
+                ("q", "oleObject", "embeddings/drawing.bin"),
+            ]
+        },
+    )
+    document = parse(data)
+    assert [(e.kind, e.text) for e in document.elements] == [
+        (Kind.IMAGE, "图 1 系统架构"),
+        (Kind.CAPTION, "表 2 参数"),
+    ]
+    assert [(part.role, part.name) for part in document.parts] == [
+        (PartRole.PICTURE, "a.png"),
+        (PartRole.ATTACHMENT, "plan.xlsx"),
+        (PartRole.ATTACHMENT, "report.pdf"),
+    ]
+    assert document.quality.warnings == ("parts_skipped:drawing.bin",)
+
+
+def test_comments_without_an_anchor_are_not_lost_and_chinese_numbers_of_headings_are_said() -> None:
+    levels = '<w:abstractNum w:abstractNumId="0"><w:lvl w:ilvl="0"><w:numFmt w:val="chineseCounting"/><w:lvlText w:val="第%1章"/></w:lvl></w:abstractNum><w:num w:numId="5"><w:abstractNumId w:val="0"/></w:num>'
+    heading = '<w:p><w:pPr><w:pStyle w:val="1"/><w:numPr><w:ilvl w:val="0"/><w:numId w:val="5"/></w:numPr></w:pPr><w:r><w:t>总则</w:t></w:r></w:p>'
+    found = kinds(heading, numbering=levels, comments=f'<w:comment w:id="0">{p("a remark")}</w:comment>')
+    assert found == [(Kind.HEADING, 1, "第一章 总则"), (Kind.NOTE, 0, "a remark")]
 
 
 def test_title_and_author_of_the_file() -> None:
-    core = b'<c xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Leave policy</dc:title><dc:creator>Lin</dc:creator></c>'
+    core = b'<c xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Leave policy</dc:title><dc:creator>Lin</dc:creator><t:created xmlns:t="http://purl.org/dc/terms/">2024-03-05T08:00:00Z</t:created></c>'
     document = parse(word(p("Body."), raw={"docProps/core.xml": core}))
     assert (document.title, document.author) == ("Leave policy", "Lin")
+    assert (document.created, document.modified) == ("2024-03-05T08:00:00+00:00", "")
 
 
 def test_macros_and_strict_namespaces_do_not_matter() -> None:
