@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from accounts.models import AccessScope
 from accounts.permissions.visibility import require, visible_scopes
 from accounts.values import Permission, Principal
-from ingestion import ledger, services
+from ingestion import ledger, services, turns
 from ingestion.models import (
     UNFINISHED,
     BulkChange,
@@ -38,7 +38,6 @@ from kb_platform.jobs import enqueue
 
 MOST = 20_000
 KEPT = timedelta(days=30)  # how long deleted documents can be brought back
-RUNG_AT_ONCE = 50  # the ledger rings for the rest by itself
 PURGED_AT_ONCE = 20
 
 
@@ -161,7 +160,7 @@ def _bring_back(rows: Sequence[Document]) -> None:
         state=VersionState.EMBEDDING, reason_code="", reason_params={}
     )
     if again:
-        ledger.ring(IngestJob.Stage.EMBED, again[0])
+        ledger.ring(IngestJob.Stage.EMBED)
 
 
 @transaction.atomic
@@ -178,11 +177,13 @@ def reread_documents(*, actor: Principal, documents: QuerySet[Document]) -> Bulk
     versions = DocumentVersion.objects.bulk_create(
         [_successor(latest[row.pk], actor) for row in wanted], batch_size=1000
     )
-    now = timezone.now()
+    places = {row.pk: row.collection_id for row in wanted}
+    is_bulk = len(versions) > turns.SMALL_BATCH
+    priority = turns.priority_for(actor.user_id, is_bulk=is_bulk)
     IngestJob.objects.bulk_create(
         [
-            IngestJob(version=version, rung_at=now if place < RUNG_AT_ONCE else None)
-            for place, version in enumerate(versions)
+            ledger.new_job(version, collection_id=places[version.document_id], priority=priority)
+            for version in versions
         ],
         batch_size=1000,
     )
@@ -194,9 +195,11 @@ def reread_documents(*, actor: Principal, documents: QuerySet[Document]) -> Bulk
         batch_size=1000,
     )
     newest = DocumentVersion.objects.filter(document=OuterRef("pk")).order_by("-number").values("pk")[:1]
-    Document.objects.filter(pk__in=_keys(wanted)).update(latest_version=Subquery(newest), updated_at=now)
-    for version in versions[:RUNG_AT_ONCE]:
-        ledger.ring(IngestJob.Stage.PARSE, version.pk)
+    Document.objects.filter(pk__in=_keys(wanted)).update(
+        latest_version=Subquery(newest), updated_at=timezone.now()
+    )
+    for _version in versions[: ledger.BELLS_AT_ONCE]:
+        ledger.ring(IngestJob.Stage.PARSE)
     numbers = {version.document_id: version.number for version in versions}
     record_each(actor, "document.reparsed", ((row, {"version": numbers[row.pk]}) for row in wanted))
     return BulkOutcome(changed=len(wanted), refused=refused, skipped=len(rows) - len(wanted))

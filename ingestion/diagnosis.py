@@ -44,11 +44,12 @@ def _index() -> Iterator[Finding]:
 
 
 def _jobs() -> Iterator[Finding]:
-    waiting = IngestJob.objects.filter(
-        ended_at=None, lease_until=None, rung_at__lt=timezone.now() - WAITS_LONG
-    )
-    if count := waiting.count():
-        yield warning("jobs", f"{count} jobs have waited for over 10 minutes")
+    """A long queue that moves is no trouble; one of which nothing was begun for minutes is."""
+    since = timezone.now() - WAITS_LONG
+    waiting = IngestJob.objects.filter(ended_at=None, lease_until=None, rung_at__lt=since)
+    moves = IngestJob.objects.filter(claimed_at__gt=since).exists()
+    if not moves and (count := waiting.count()):
+        yield warning("jobs", f"{count} jobs wait and none was begun for 10 minutes")
     states = dict(IngestJob.objects.values_list("state").annotate(n=Count("pk")).order_by("state"))
     yield ok("jobs", ", ".join(f"{n} {state}" for state, n in states.items()) or "none yet")
 

@@ -7,29 +7,35 @@ the bell: a job is found by its row, whatever became of the message.
 
 import logging
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Q
+from django.db.models.functions import Least
 from django.utils import timezone
 
+from ingestion import turns
 from ingestion.models import DocumentVersion, IngestJob, ProcessingEvent, VersionState
 from kb_platform.jobs import enqueue
+from kb_platform.runtime_config import store as configuration
+from kb_platform.runtime_config.declarations import LONGEST_HOURS, STALL_MINUTES
 
 log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=30)
 HEARTBEAT_S = 8.0
 MAX_FAILURES = 3
-STAGE_LIMIT = {IngestJob.Stage.PARSE: timedelta(minutes=20), IngestJob.Stage.EMBED: timedelta(hours=4)}
-BELL_AGAIN = timedelta(seconds=30)
+BELL_AGAIN = timedelta(seconds=15)
+BELLS_AT_ONCE = 4  # whoever comes works until nothing is left
+PAUSE_S = {"failed_once": 5, "surroundings": 2, "made_way": 0, "no_space": 30, "no_model": 30}
 FIRST_STEP = {IngestJob.Stage.PARSE: VersionState.PARSING, IngestJob.Stage.EMBED: VersionState.EMBEDDING}
 BELLS = {
-    IngestJob.Stage.PARSE: ("ingestion.tasks.parse_version", "parse"),
+    IngestJob.Stage.PARSE: ("ingestion.tasks.parse_ready", "parse"),
     IngestJob.Stage.EMBED: ("ingestion.tasks.embed_ready", "embed"),
 }
 
@@ -40,65 +46,81 @@ class StaleLease(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """The right to work on one job at one stage, while its fence holds."""
+    """The right to work on one job at one stage, while its fence holds. `began`: by this process's clock."""
 
     job_id: int
     version_id: int
     fence: int
     stage: str
     failures: int = 0
+    began: float = field(default_factory=time.monotonic, compare=False)
 
 
-def open_jobs(stage: str) -> Any:
-    """Jobs of a stage that nobody holds: never claimed, or with a lease that ran out. Oldest first."""
-    free = Q(lease_until__isnull=True) | Q(lease_until__lt=timezone.now())
-    return IngestJob.objects.filter(free, stage=stage, ended_at__isnull=True).order_by("id")
+def new_job(version: DocumentVersion, *, collection_id: int, priority: int) -> IngestJob:
+    """A job for a version, not yet saved. Save it, then `ring`."""
+    return IngestJob(
+        version=version,
+        person=version.created_by_id or 0,
+        place=collection_id,
+        priority=priority,
+        rung_at=timezone.now(),
+    )
+
+
+def claim(stage: str, *, limit: int = 1, holder: str = "") -> list[Lease]:
+    """Take up to `limit` free jobs of a stage, each the one whose turn it is. holder: the worker's name."""
+    leases: list[Lease] = []
+    while len(leases) < limit and (lease := _claim_next(stage, holder)):
+        leases.append(lease)
+    return leases
+
+
+def claim_batch(stage: str, *, most_jobs: int, most_chunks: int, holder: str = "") -> list[Lease]:
+    """Claim jobs of a stage while they hold at most `most_chunks` together; at least one. One that failed before
+    comes alone, so that it cannot take others down with it.
+    """
+    first = _claim_next(stage, holder)
+    if first is None:
+        return []
+    leases = [first]
+    chunks = _chunks(first)
+    while not first.failures and len(leases) < most_jobs:
+        small = Q(failures=0, lease_until=None, version__chunk_count__lte=most_chunks - chunks)
+        lease = _claim_next(stage, holder, small)
+        if lease is None:
+            break
+        leases.append(lease)
+        chunks += _chunks(lease)
+    return leases
+
+
+def _chunks(lease: Lease) -> int:
+    return DocumentVersion.objects.values_list("chunk_count", flat=True).get(pk=lease.version_id)
 
 
 @transaction.atomic
-def claim(stage: str, *, version_id: int | None = None, limit: int = 1) -> list[Lease]:
-    """Take up to `limit` free jobs of a stage, or the one of a version. Jobs that ended three workers are given up."""
-    jobs = open_jobs(stage)
-    if version_id is not None:
-        jobs = jobs.filter(version_id=version_id)
-    leases = []
-    for job in jobs.select_for_update(skip_locked=True, of=("self",)).select_related("version")[:limit]:
-        if job.lease_until is not None:  # the last holder fell silent
-            job.failures += 1
-        if job.failures >= MAX_FAILURES:
+def _claim_next(stage: str, holder: str, wanted: Q | None = None) -> Lease | None:
+    """The job whose turn it is, among those `wanted`. Jobs that ended three workers are given up on the way."""
+    for jobs in turns.in_turn(stage):
+        rows = jobs.filter(wanted) if wanted else jobs
+        rows = rows.select_for_update(skip_locked=True, of=("self",)).select_related("version")
+        while job := rows.first():
+            if job.lease_until is not None:  # the last holder fell silent
+                job.failures += 1
+            if job.failures < MAX_FAILURES:
+                return _hand_out(job, stage, holder)
             end(job, IngestJob.State.FAILED, VersionState.QUARANTINED, "workers_died", attempts=job.failures)
-            continue
-        leases.append(_hand_out(job, stage))
-    return leases
+    return None
 
 
-def claim_batch(stage: str, *, most_jobs: int, most_chunks: int) -> list[Lease]:
-    """Claim jobs of a stage until they hold `most_chunks` together; at least one. One that failed before comes alone,
-    so that it cannot take others down with it.
-    """
-    waiting = open_jobs(stage).values_list("version_id", "version__chunk_count", "failures", "lease_until")[
-        :most_jobs
-    ]
-    leases: list[Lease] = []
-    chunks = 0
-    for version_id, chunk_count, failures, lease_until in waiting:
-        suspect = failures > 0 or lease_until is not None
-        if leases and (suspect or chunks + chunk_count > most_chunks):
-            break
-        leases += claim(stage, version_id=version_id)
-        chunks += chunk_count
-        if suspect:
-            break
-    return leases
-
-
-def _hand_out(job: IngestJob, stage: str) -> Lease:
+def _hand_out(job: IngestJob, stage: str, holder: str) -> Lease:
     now = timezone.now()
-    job.state = IngestJob.State.RUNNING
+    job.state, job.holder = IngestJob.State.RUNNING, holder
     job.fence += 1
     job.lease_until, job.heartbeat_at = now + LEASE, now
-    job.started_at = job.started_at or now
-    job.deadline = now + STAGE_LIMIT[IngestJob.Stage(stage)]
+    job.started_at, job.claimed_at = job.started_at or now, now
+    job.progress_done, job.not_before = 0, None
+    job.deadline = now + min(stall_limit(), whole_limit())
     job.save()
     first = FIRST_STEP[IngestJob.Stage(stage)]
     DocumentVersion.objects.filter(pk=job.version_id).update(
@@ -113,6 +135,16 @@ def _hand_out(job: IngestJob, stage: str) -> Lease:
     return Lease(
         job_id=job.pk, version_id=job.version_id, fence=job.fence, stage=stage, failures=job.failures
     )
+
+
+def stall_limit() -> timedelta:
+    """How long a stage may go without progress."""
+    return timedelta(minutes=configuration.get(STALL_MINUTES))
+
+
+def whole_limit() -> timedelta:
+    """How long a stage may take, whatever progress it makes."""
+    return timedelta(hours=configuration.get(LONGEST_HOURS))
 
 
 def held(lease: Lease) -> Any:
@@ -131,9 +163,18 @@ def lock(lease: Lease) -> IngestJob:
 
 
 def note(lease: Lease, *, state: str | None = None, done: int = 0, total: int = 0, unit: str = "") -> None:
-    """Write progress with real counts. Raises StaleLease when the work is no longer wanted."""
-    updated = held(lease).update(progress_done=done, progress_total=total, progress_unit=unit)
-    if not updated:
+    """Write progress with real counts, which moves the deadline. Raises StaleLease when the work is no longer wanted."""
+    moved = (
+        held(lease)
+        .exclude(progress_done=done, progress_unit=unit)
+        .update(
+            progress_done=done,
+            progress_total=total,
+            progress_unit=unit,
+            deadline=Least(F("claimed_at") + whole_limit(), timezone.now() + stall_limit()),
+        )
+    )
+    if not moved and not held(lease).update(progress_total=total):
         raise StaleLease()
     if not state:
         return
@@ -141,6 +182,25 @@ def note(lease: Lease, *, state: str | None = None, done: int = 0, total: int = 
     if changed and state not in FIRST_STEP.values():  # those are told when the job is claimed
         facts = {"attempt": lease.failures + 1, "done": done, "unit": unit}
         tell(lease.version_id, ProcessingEvent.Kind.STARTED, stage=state, **facts)
+
+
+def note_pages(lease: Lease, done: int, total: int) -> None:
+    """Progress of reading. Raises StaleLease also when the file takes long and would take the last place of short ones."""
+    note(lease, done=done, total=total, unit="pages")
+    if turns.is_long(time.monotonic() - lease.began, done, total) and not _may_take_long(lease):
+        release(lease, code="made_way")
+        raise StaleLease()
+
+
+@transaction.atomic
+def _may_take_long(lease: Lease) -> bool:
+    """Mark the job as a long one; whether there is a place for it."""
+    job = held(lease).filter(is_long=False).select_for_update().first()
+    if job is None:
+        return True
+    job.is_long = True
+    job.save(update_fields=["is_long"])
+    return turns.has_long_place(lease.stage, beside=job.pk)
 
 
 def advance(lease: Lease, *, stage: str, state: str, total: int, unit: str) -> None:
@@ -151,6 +211,7 @@ def advance(lease: Lease, *, stage: str, state: str, total: int, unit: str) -> N
         failures=0,
         lease_until=None,
         deadline=None,
+        is_long=False,
         rung_at=timezone.now(),
         progress_done=0,
         progress_total=total,
@@ -160,29 +221,36 @@ def advance(lease: Lease, *, stage: str, state: str, total: int, unit: str) -> N
         raise StaleLease()
     DocumentVersion.objects.filter(pk=lease.version_id).update(state=state)
     tell(lease.version_id, ProcessingEvent.Kind.HANDED_ON, done=total, unit=unit)
-    ring(stage, lease.version_id)
+    ring(stage)
 
 
-def ring(stage: str, version_id: int) -> None:
-    """Call a worker, after commit."""
+def ring(stage: str) -> None:
+    """Call a worker, after commit. It takes whatever job is next, not the one that made it come."""
     task, queue = BELLS[IngestJob.Stage(stage)]
-    arguments = {"version_id": version_id} if stage == IngestJob.Stage.PARSE else {}
-    enqueue(task, queue=queue, **arguments)
+    enqueue(task, queue=queue)
 
 
-def release(lease: Lease, *, failed: bool) -> None:
-    """Give the job back: at once when the surroundings failed, counted and later when the work itself did."""
-    pause = timezone.now() + (timedelta(seconds=5) if failed else timedelta(0))
+def release(lease: Lease, *, code: str) -> None:
+    """Give the job back after a pause. `failed_once` counts against the file; other codes are its surroundings' fault."""
+    failed = code == "failed_once"
+    not_before = timezone.now() + timedelta(seconds=PAUSE_S[code])
     released = held(lease).update(
         state=IngestJob.State.QUEUED,
         failures=F("failures") + (1 if failed else 0),
         lease_until=None,
         deadline=None,
-        rung_at=pause - BELL_AGAIN,
+        not_before=not_before,
+        rung_at=not_before - BELL_AGAIN,
     )
     if released:
-        code = "failed_once" if failed else "surroundings"
         tell(lease.version_id, ProcessingEvent.Kind.FAULT, attempt=lease.failures + 1, reason_code=code)
+
+
+def free_what_was_held_by(holder: str) -> int:
+    """A worker that starts cannot still be working on what it held before: those leases end now."""
+    now = timezone.now()
+    held_before = IngestJob.objects.filter(holder=holder, ended_at=None, lease_until__gt=now)
+    return held_before.update(lease_until=now, rung_at=now - BELL_AGAIN)
 
 
 @transaction.atomic
@@ -197,7 +265,7 @@ def end_lease(lease: Lease, job_state: str, version_state: str, reason_code: str
 def end(job: IngestJob, job_state: str, version_state: str, reason_code: str = "", **params: Any) -> None:
     """Write how a job ended, on the job and on its version. Needs a transaction."""
     job.state, job.ended_at = job_state, timezone.now()
-    job.lease_until = job.deadline = None
+    job.lease_until = job.deadline = job.not_before = None
     if job_state == IngestJob.State.SUCCEEDED:
         job.stage = IngestJob.Stage.DONE
     job.save()
@@ -254,13 +322,25 @@ def reconcile() -> dict[str, int]:
     with transaction.atomic():
         overdue = IngestJob.objects.filter(ended_at__isnull=True, deadline__lt=now).select_related("version")
         for job in overdue.select_for_update(skip_locked=True, of=("self",)):
-            end(job, IngestJob.State.FAILED, VersionState.QUARANTINED, "deadline", stage=job.stage)
+            code, params = _lateness(job, now)
+            end(job, IngestJob.State.FAILED, VersionState.QUARANTINED, code, stage=job.stage, **params)
             late += 1
-    rung = 0
-    for stage in BELLS:
-        waiting = open_jobs(stage).filter(Q(rung_at__isnull=True) | Q(rung_at__lt=now - BELL_AGAIN))[:200]
-        for job in waiting:
-            IngestJob.objects.filter(pk=job.pk).update(rung_at=now)
-            ring(stage, job.version_id)
-            rung += 1
-    return {"late": late, "rung": rung}
+    return {"late": late, "rung": sum(_ring_again(stage, now) for stage in BELLS)}
+
+
+def _lateness(job: IngestJob, now: datetime) -> tuple[str, dict[str, int]]:
+    """The reason for giving a job up, and the limit that it passed."""
+    if job.claimed_at and now - job.claimed_at >= whole_limit():
+        return "deadline", {"hours": configuration.get(LONGEST_HOURS)}
+    return "stalled", {"minutes": configuration.get(STALL_MINUTES)}
+
+
+def _ring_again(stage: str, now: datetime) -> int:
+    """For the first of those that wait; whoever comes takes the rest as well."""
+    waiting = turns.free(stage, with_long=turns.has_long_place(stage))
+    lost = waiting.filter(Q(rung_at__isnull=True) | Q(rung_at__lte=now - BELL_AGAIN))
+    first = list(lost.order_by("priority", "id").values_list("pk", flat=True)[:BELLS_AT_ONCE])
+    IngestJob.objects.filter(pk__in=first).update(rung_at=now)
+    for _job in first:
+        ring(stage)
+    return len(first)

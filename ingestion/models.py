@@ -332,6 +332,10 @@ class IngestJob(models.Model):
         EMBED = "embed", _("Embedding")
         DONE = "done", _("Done")
 
+    class Priority(models.IntegerChoices):
+        FIRST = 0, _("Before bulk loads")
+        LATER = 1, _("Bulk load")
+
     uid = models.UUIDField(default=new_uid, unique=True, editable=False)
     version = models.OneToOneField(DocumentVersion, on_delete=models.CASCADE, related_name="job")
     state = models.CharField(max_length=20, choices=State.choices, default=State.QUEUED)
@@ -351,6 +355,15 @@ class IngestJob(models.Model):
         null=True, help_text="When the running stage is given up, whatever its lease says"
     )
     cancel_requested = models.BooleanField(default=False)
+    priority = models.PositiveSmallIntegerField(choices=Priority.choices, default=Priority.FIRST)
+    person = models.BigIntegerField(default=0, help_text="Whose turn it takes: who uploaded the file, or 0")
+    place = models.BigIntegerField(
+        default=0, help_text="Its turn among that person's: the collection it came to"
+    )
+    is_long = models.BooleanField(default=False, help_text="Takes minutes to read: one place stays free of such")
+    holder = models.CharField(max_length=200, blank=True, help_text="The worker that claimed it last")
+    claimed_at = models.DateTimeField(null=True, help_text="When its present stage was last begun")
+    not_before = models.DateTimeField(null=True, help_text="Pause after a failure")
     created_at = models.DateTimeField(auto_now_add=True)
     rung_at = models.DateTimeField(null=True, help_text="When a worker was last called")
     started_at = models.DateTimeField(null=True)
@@ -361,6 +374,13 @@ class IngestJob(models.Model):
             models.Index(
                 fields=["stage", "lease_until", "id"], condition=Q(ended_at__isnull=True), name="job_open"
             ),
+            models.Index(
+                fields=["stage", "priority", "person", "place", "id"],
+                condition=Q(ended_at__isnull=True),
+                name="job_turn",
+            ),
+            models.Index(fields=["person", "claimed_at"], name="person_served"),
+            models.Index(fields=["person", "place", "claimed_at"], name="place_served"),
             models.Index(fields=["ended_at"], name="job_ended"),
         ]
 
@@ -404,6 +424,7 @@ class ProcessingEvent(models.Model):
 
     class Meta:
         ordering = ["id"]
+        indexes = [models.Index(fields=["kind", "at"], name="event_by_time")]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.stage}"

@@ -54,7 +54,7 @@ def read(lease: Lease, counter: TokenCounter) -> None:
         parsed = parse_file(
             blobs.path_of(version.blob),
             file_name=version.file_name,
-            watch=lambda done, total: ledger.note(lease, done=done, total=total, unit="pages"),
+            watch=lambda done, total: ledger.note_pages(lease, done, total),
             keep=lambda data: blobs.store([data]),
         )
         ledger.note(

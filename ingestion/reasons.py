@@ -15,7 +15,13 @@ REASONS = {
         "Reading it stopped three times without a result, so it was set aside. Try again, or upload it in another format."
     ),
     "deadline": _(
-        "It took longer than allowed, so it was given up. Split the file, or try again when less is going on."
+        "It took longer than the %(hours)s hours allowed (setting “Longest time”), so it was set aside. Split the file, or ask an administrator to raise the limit, then try again."
+    ),
+    "stalled": _(
+        "It got no further for %(minutes)s minutes (setting “Without progress”), so it was set aside. Try again when less is going on, or split the file."
+    ),
+    "file_missing": _(
+        "The stored file is missing on the server. Upload it again, or have an administrator restore it from a backup."
     ),
 }
 AT_THE_DOOR = {
@@ -45,7 +51,7 @@ def reason_text(version: DocumentVersion) -> str:
     if not version.reason_code:
         return ""
     if version.reason_code in REASONS:
-        return str(REASONS[version.reason_code])
+        return str(REASONS[version.reason_code]) % {"hours": "?", "minutes": "?", **version.reason_params}
     return parsing.reason_text(version.reason_code, version.reason_params)
 
 
@@ -65,6 +71,8 @@ def outcome_text(entry: UploadedFile, visible: Some[int]) -> str:
 CAUSES = {
     "workers_died": _("Workers stopped three times"),
     "deadline": _("Took longer than allowed"),
+    "stalled": _("Got no further"),
+    "file_missing": _("Stored file is missing"),
     "encrypted": _("Password-protected"),
     "truncated": _("File breaks off"),
     "corrupt": _("Damaged file"),

@@ -14,7 +14,7 @@ from accounts.permissions.visibility import require, visible_scopes
 from accounts.principals import principal_of
 from accounts.services import create_scope, replace_grants
 from accounts.values import Actor, GrantRequest, Permission, Principal
-from ingestion import ledger
+from ingestion import ledger, turns
 from ingestion.access import access_version
 from ingestion.allowed_types import refuse_disallowed
 from ingestion.blobs import Blob
@@ -123,8 +123,12 @@ def upload_document(
     collection: Collection,
     file: SourceFile,
     attributes: Attributes | None = None,
+    priority: int | None = None,
 ) -> Upload:
-    """A new document, or a new version of the one with the same source in this collection."""
+    """A new document, or a new version of the one with the same source in this collection.
+
+    priority: of a bulk load, or that of the file it came in; None judges by how many files the actor has waiting.
+    """
     if isinstance(actor, Principal):
         require(actor, Permission.CONTRIBUTE, collection.scope_id)
         refuse_disallowed(file.name, file.blob)
@@ -151,7 +155,7 @@ def upload_document(
     if latest and latest.blob == file.blob.digest and latest.state in (*IN_FORCE, *UNFINISHED):
         document.save()
         return Upload(document=document, version=latest, job=latest.job, created=False)
-    version, job = _add_version(document, file, actor)
+    version, job = _add_version(document, file, actor, priority)
     record(actor, "document.uploaded", document, version=version.number, new=is_new, file=file.name)
     return Upload(document=document, version=version, job=job, created=True)
 
@@ -180,7 +184,9 @@ def _locked(document: Document) -> Document:
     return found
 
 
-def _add_version(document: Document, file: SourceFile, actor: Actor) -> tuple[DocumentVersion, IngestJob]:
+def _add_version(
+    document: Document, file: SourceFile, actor: Actor, priority: int | None = None
+) -> tuple[DocumentVersion, IngestJob]:
     """The next version with its job, and the bell for it. An unfinished older version gives way."""
     latest = document.latest_version
     if latest and latest.state in UNFINISHED:
@@ -193,11 +199,13 @@ def _add_version(document: Document, file: SourceFile, actor: Actor) -> tuple[Do
         file_name=file.name,
         created_by_id=actor.user_id,
     )
-    job = IngestJob.objects.create(version=version, rung_at=timezone.now())
+    chosen = turns.priority_for(actor.user_id or 0) if priority is None else priority
+    job = ledger.new_job(version, collection_id=document.collection_id, priority=chosen)
+    job.save()
     ledger.tell(version.pk, ProcessingEvent.Kind.RECEIVED)
     document.latest_version = version
     document.save()
-    ledger.ring(IngestJob.Stage.PARSE, version.pk)
+    ledger.ring(IngestJob.Stage.PARSE)
     return version, job
 
 
@@ -401,12 +409,12 @@ def restart(job: IngestJob) -> None:
     job.state, job.stage, job.failures = IngestJob.State.QUEUED, IngestJob.Stage.PARSE, 0
     job.cancel_requested, job.ended_at, job.lease_until = False, None, None
     job.progress_done = job.progress_total = 0
-    job.rung_at = timezone.now()
+    job.rung_at, job.not_before, job.claimed_at = timezone.now(), None, None
     job.save()
     version.state, version.reason_code, version.reason_params = VersionState.QUEUED, "", {}
     version.save()
     ledger.tell(version.pk, ProcessingEvent.Kind.RECEIVED, reason_code="retried")
-    ledger.ring(IngestJob.Stage.PARSE, version.pk)
+    ledger.ring(IngestJob.Stage.PARSE)
 
 
 def _required(value: str, field: str, limit: int) -> str:

@@ -4,75 +4,113 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from celery import shared_task
-from django.db import DatabaseError, OperationalError, connection
+from celery import shared_task, signals
+from django.db import DatabaseError, InterfaceError, connection
 
 from ingestion import blobs, bulk, ledger, pipeline
+from ingestion.embedding.errors import EmbedderUnavailable
 from ingestion.embedding.registry import get_embedder
 from ingestion.indexing import moves
 from ingestion.ledger import Lease, StaleLease
 from ingestion.models import DocumentVersion, IngestJob, VersionPart
 from ingestion.rendering import page_images
 from kb_platform.jobs import enqueue
+from kb_platform.outages import as_outage, is_out_of_space
 
 log = logging.getLogger(__name__)
-EMBED_TASK_S = 60.0  # one task works this long at most, then rings for its successor
+TASK_S = 60.0  # one task works this long at most, then rings for its successor
 GIVE_BACK_S = 60.0
 BATCH_JOBS, BATCH_CHUNKS = 32, 128
 
 
-@shared_task
-def parse_version(version_id: int) -> None:
-    """Read one version, if nobody else does and it still needs it."""
-    for lease in ledger.claim(IngestJob.Stage.PARSE, version_id=version_id):
-        with at_work([lease]):
-            pipeline.read(lease, get_embedder())
+@shared_task(bind=True)
+def parse_ready(self: Any) -> None:
+    """Read the files whose turn it is, one after the other, until nothing is left or time is up."""
+    for _turn in _turns(IngestJob.Stage.PARSE):
+        leases = ledger.claim(IngestJob.Stage.PARSE, holder=self.request.hostname or "")
+        if not leases:
+            return
+        with at_work(leases):
+            pipeline.read(leases[0], get_embedder())
 
 
-@shared_task
-def embed_ready() -> None:
+@shared_task(bind=True)
+def embed_ready(self: Any) -> None:
     """Embed and publish whatever has been read, in batches, until nothing is left or time is up."""
-    end = time.monotonic() + EMBED_TASK_S
-    while time.monotonic() < end:
-        leases = ledger.claim_batch(IngestJob.Stage.EMBED, most_jobs=BATCH_JOBS, most_chunks=BATCH_CHUNKS)
+    holder = self.request.hostname or ""
+    for _turn in _turns(IngestJob.Stage.EMBED):
+        leases = ledger.claim_batch(
+            IngestJob.Stage.EMBED, most_jobs=BATCH_JOBS, most_chunks=BATCH_CHUNKS, holder=holder
+        )
         if not leases:
             return
         with at_work(leases):
             pipeline.embed_and_publish(leases, get_embedder())
-    ledger.ring(IngestJob.Stage.EMBED, 0)
+
+
+def _turns(stage: str) -> Iterator[None]:
+    """Go on for a task's time, then call a successor, so that other tasks get their turn."""
+    end = time.monotonic() + TASK_S
+    while time.monotonic() < end:
+        yield
+    ledger.ring(stage)
 
 
 @contextmanager
 def at_work(leases: list[Lease]) -> Iterator[None]:
     """Keep the leases alive, and give them back when the work fails.
 
-    A database that went away is not the file's fault; anything else unexpected is counted against it.
+    A database or a model that went away, and a disk that takes nothing, are not the file's fault; anything else
+    unexpected is counted against it.
     """
     try:
         with ledger.heartbeat(leases):
             yield
     except StaleLease:
-        log.info("job taken over or cancelled")
-    except OperationalError as error:
-        log.warning("the database went away", extra={"cause": str(error).strip()[:200]})
-        _give_back(leases, failed=False)
-    except Exception:
-        log.exception("ingestion failed", extra={"versions": [lease.version_id for lease in leases]})
-        _give_back(leases, failed=True)
+        log.info("job taken over, cancelled, or put behind short ones")
+    except Exception as error:
+        code = _blame(error)
+        if code == "failed_once":
+            log.exception("ingestion failed", extra={"versions": [lease.version_id for lease in leases]})
+        else:
+            log.warning("ingestion interrupted", extra={"code": code, "cause": str(error).strip()[:200]})
+        _give_back(leases, code)
 
 
-def _give_back(leases: list[Lease], *, failed: bool) -> None:
+def _blame(error: Exception) -> str:
+    """What a failure is put down to: `failed_once` is the file's, the rest are its surroundings'."""
+    if is_out_of_space(error):
+        return "no_space"
+    if isinstance(error, EmbedderUnavailable):
+        return "no_model"
+    return "surroundings" if as_outage(error) else "failed_once"
+
+
+def _give_back(leases: list[Lease], code: str) -> None:
     """Release the leases once the database answers again; after a minute they run out by themselves."""
     end = time.monotonic() + GIVE_BACK_S
     while time.monotonic() < end:
         connection.close()
         try:
             for lease in leases:
-                ledger.release(lease, failed=failed)
+                ledger.release(lease, code=code)
             return
-        except DatabaseError:
+        except (DatabaseError, InterfaceError):
             time.sleep(1)
+
+
+@signals.worker_ready.connect
+def _take_up_again(sender: Any = None, **_: Any) -> None:
+    """What this worker was doing when it was killed need not wait for its lease to run out."""
+    try:
+        ledger.free_what_was_held_by(getattr(sender, "hostname", ""))
+        ledger.reconcile()
+    except (DatabaseError, InterfaceError) as error:
+        log.warning("nothing taken up at the start", extra={"cause": str(error).strip()[:200]})
+    finally:
+        connection.close()
 
 
 @shared_task
@@ -92,14 +130,14 @@ def follow_scope(document_id: int) -> None:
 @shared_task
 def follow_scopes() -> None:
     """Carry out what bulk changes left behind, a minute at a time."""
-    if moves.follow_all(seconds=EMBED_TASK_S):
+    if moves.follow_all(seconds=TASK_S):
         enqueue("ingestion.tasks.follow_scopes")
 
 
 @shared_task
 def purge_deleted() -> None:
     """Remove for good what has been in the trash for its time, a minute at a time."""
-    if bulk.purge_due(seconds=EMBED_TASK_S):
+    if bulk.purge_due(seconds=TASK_S):
         enqueue("ingestion.tasks.purge_deleted")
 
 

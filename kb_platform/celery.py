@@ -39,7 +39,8 @@ def _keep_django_logging(**_: Any) -> None:
 def _begin_heartbeat(sender: Any = None, **_: Any) -> None:
     from kb_platform.heartbeats import keep_beating, worker_name
 
-    keep_beating(worker_name(sender.hostname), list(sender.app.amqp.queues.consume_from))
+    slots = getattr(getattr(sender, "controller", None), "concurrency", 0) or 1
+    keep_beating(worker_name(sender.hostname), list(sender.app.amqp.queues.consume_from), slots)
 
 
 @signals.worker_shutdown.connect

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import DatabaseError, connection
-from django.db.models import Subquery
+from django.db.models import Subquery, Sum
 from django.utils import timezone
 
 from kb_platform.models import WorkerHeartbeat
@@ -23,27 +23,30 @@ FORGOTTEN_AFTER = timedelta(days=1)
 class WorkerLife:
     name: str
     queues: tuple[str, ...]
+    slots: int
     beat_at: datetime
     is_alive: bool
 
 
-def beat(name: str, queues: Sequence[str]) -> None:
+def beat(name: str, queues: Sequence[str], slots: int = 1) -> None:
     """Write that the worker lives now, and drop those not heard of for a day."""
     now = timezone.now()
-    WorkerHeartbeat.objects.update_or_create(name=name, defaults={"queues": sorted(queues), "beat_at": now})
+    row = {"queues": sorted(queues), "slots": slots, "beat_at": now}
+    WorkerHeartbeat.objects.update_or_create(name=name, defaults=row)
     WorkerHeartbeat.objects.filter(beat_at__lt=now - FORGOTTEN_AFTER).delete()
 
 
-def keep_beating(name: str, queues: Sequence[str]) -> None:
+def keep_beating(name: str, queues: Sequence[str], slots: int) -> None:
     """Beat from a thread until the process ends."""
-    threading.Thread(target=_go_on, args=(name, tuple(queues)), name="worker heartbeat", daemon=True).start()
+    row = (name, tuple(queues), slots)
+    threading.Thread(target=_go_on, args=row, name="worker heartbeat", daemon=True).start()
 
 
-def _go_on(name: str, queues: tuple[str, ...]) -> None:
+def _go_on(name: str, queues: tuple[str, ...], slots: int) -> None:
     pause = threading.Event()
     while True:
         try:
-            beat(name, queues)
+            beat(name, queues, slots)
         except DatabaseError as error:
             log.warning("worker heartbeat missed", extra={"cause": str(error).strip()[:200]})
         finally:
@@ -64,10 +67,22 @@ def workers() -> list[WorkerLife]:
     oldest = timezone.now() - SILENT_AFTER
     return [
         WorkerLife(
-            name=row.name, queues=tuple(row.queues), beat_at=row.beat_at, is_alive=row.beat_at > oldest
+            name=row.name,
+            queues=tuple(row.queues),
+            slots=row.slots,
+            beat_at=row.beat_at,
+            is_alive=row.beat_at > oldest,
         )
         for row in WorkerHeartbeat.objects.order_by("name")
     ]
+
+
+def slots(queue: str) -> int:
+    """How many tasks of the queue are carried out at once by those who are alive."""
+    alive = WorkerHeartbeat.objects.filter(
+        queues__contains=[queue], beat_at__gt=timezone.now() - SILENT_AFTER
+    )
+    return int(alive.aggregate(total=Sum("slots"))["total"] or 0)
 
 
 def last_beat(queue: str) -> Subquery:

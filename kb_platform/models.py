@@ -66,6 +66,7 @@ class WorkerHeartbeat(models.Model):
 
     name = models.CharField(max_length=200, primary_key=True)
     queues = ArrayField(models.CharField(max_length=50))
+    slots = models.PositiveSmallIntegerField(default=1, help_text="How many tasks it carries out at once")
     beat_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -348,6 +348,9 @@ LOG_NOTES = {
     "retried": gettext_lazy("Tried again on request"),
     "failed_once": gettext_lazy("The work failed; it is tried again"),
     "surroundings": gettext_lazy("The database went away; taken up again"),
+    "no_space": gettext_lazy("A disk is full or cannot be written; taken up again once there is room"),
+    "no_model": gettext_lazy("The embedding model does not answer; taken up again"),
+    "made_way": gettext_lazy("Takes long; went behind shorter files"),
 }
 
 

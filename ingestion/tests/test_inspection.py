@@ -37,7 +37,8 @@ def test_the_log_tells_each_step_with_its_counts(ingest):
 def test_the_log_tells_faults_attempts_and_reasons(upload):
     version = upload("a.md", b"# A\n\ntext").version
     (lease,) = ledger.claim(IngestJob.Stage.PARSE)
-    ledger.release(lease, failed=True)
+    ledger.release(lease, code="failed_once")
+    IngestJob.objects.update(not_before=None)
     (lease,) = ledger.claim(IngestJob.Stage.PARSE)
     ledger.end_lease(lease, IngestJob.State.FAILED, VersionState.REJECTED, "empty")
     rows = log_of(version.events.all())

@@ -11,6 +11,7 @@ from ingestion import ledger, services
 from ingestion.blobs import store
 from ingestion.ledger import StaleLease
 from ingestion.models import IngestJob, VersionState
+from ingestion.reasons import reason_text
 from ingestion.values import SourceFile
 
 PARSE, EMBED = IngestJob.Stage.PARSE, IngestJob.Stage.EMBED
@@ -31,8 +32,8 @@ def _silence(job: IngestJob) -> None:
 
 
 def test_a_job_is_handed_to_one_worker_only(job):
-    assert len(ledger.claim(PARSE, version_id=job.version_id)) == 1
-    assert ledger.claim(PARSE, version_id=job.version_id) == []
+    assert len(ledger.claim(PARSE)) == 1
+    assert ledger.claim(PARSE) == []
     assert ledger.claim(PARSE, limit=10) == []
 
 
@@ -65,17 +66,53 @@ def test_the_third_silent_holder_is_the_last(job):
 def test_surroundings_that_fail_are_not_counted_against_the_file(job):
     for _ in range(5):
         (lease,) = ledger.claim(PARSE)
-        ledger.release(lease, failed=False)
+        ledger.release(lease, code="surroundings")
+        IngestJob.objects.update(not_before=None)
     (lease,) = ledger.claim(PARSE)
     assert lease.failures == 0
 
 
-def test_a_job_past_its_deadline_ends_with_that_reason(job):
-    ledger.claim(PARSE)
-    IngestJob.objects.filter(pk=job.pk).update(deadline=timezone.now() - timedelta(seconds=1))
+def test_a_job_given_back_rests_before_it_is_taken_again(job):
+    (lease,) = ledger.claim(PARSE)
+    ledger.release(lease, code="failed_once")
+    assert ledger.claim(PARSE) == []
+    IngestJob.objects.update(not_before=timezone.now())
+    assert ledger.claim(PARSE)[0].failures == 1
+
+
+def test_progress_moves_the_deadline_and_its_lack_ends_the_job(job):
+    (lease,) = ledger.claim(PARSE)
+    almost = timezone.now() + timedelta(seconds=1)
+    for done, moved in ((5, True), (5, False)):
+        IngestJob.objects.update(deadline=almost)
+        ledger.note(lease, done=done, total=400, unit="pages")
+        job.refresh_from_db()
+        assert (job.deadline > almost) is moved
+    IngestJob.objects.update(deadline=timezone.now() - timedelta(seconds=1))
     assert ledger.reconcile()["late"] == 1
     job.refresh_from_db()
-    assert (job.state, job.version.reason_code) == (IngestJob.State.FAILED, "deadline")
+    assert (job.state, job.version.reason_code) == (IngestJob.State.FAILED, "stalled")
+    assert "10 minutes" in reason_text(job.version)
+
+
+def test_no_progress_carries_a_job_beyond_its_longest_time(job):
+    (lease,) = ledger.claim(PARSE)
+    begun = timezone.now() - timedelta(hours=12, minutes=-1)
+    IngestJob.objects.update(claimed_at=begun)
+    ledger.note(lease, done=399, total=400, unit="pages")
+    job.refresh_from_db()
+    assert job.deadline == begun + timedelta(hours=12)
+    IngestJob.objects.update(claimed_at=begun - timedelta(minutes=2), deadline=begun)
+    ledger.reconcile()
+    job.version.refresh_from_db()
+    assert "12 hours" in reason_text(job.version)
+
+
+def test_a_worker_that_starts_again_frees_what_it_held_before(job):
+    ledger.claim(PARSE, holder="parse@a")
+    assert ledger.free_what_was_held_by("parse@b") == 0
+    assert ledger.free_what_was_held_by("parse@a") == 1
+    assert ledger.claim(PARSE)[0].failures == 1
 
 
 def test_reconcile_rings_again_for_a_job_whose_bell_was_lost(
@@ -88,7 +125,7 @@ def test_reconcile_rings_again_for_a_job_whose_bell_was_lost(
         ledger.reconcile()
     with django_capture_on_commit_callbacks(execute=True):
         ledger.reconcile()  # rung a moment ago: not again
-    assert rung == ["ingestion.tasks.parse_version"]
+    assert rung == ["ingestion.tasks.parse_ready"]
 
 
 def test_advancing_hands_the_job_to_the_next_stage_with_a_clean_record(job):
@@ -116,7 +153,7 @@ def test_a_suspect_is_embedded_alone(owner, job):
     IngestJob.objects.filter(pk=others[0].pk).update(failures=1)
     first = ledger.claim_batch(EMBED, most_jobs=8, most_chunks=100)
     second = ledger.claim_batch(EMBED, most_jobs=8, most_chunks=100)
-    assert [lease.job_id for lease in first] == [job.pk]
+    assert [lease.job_id for lease in first] == [job.pk, others[1].pk, others[2].pk]
     assert [lease.job_id for lease in second] == [others[0].pk]
 
 

@@ -10,6 +10,7 @@ AREAS = (
     Area(key="general", label=_("General"), sub=_("Name, language and appearance."), icon="settings"),
     Area(key="access", label=_("Sign-in and access"), sub=_("How people sign in, and for how long."), icon="lock"),
     Area(key="uploads", label=_("Uploads"), sub=_("Which files may be uploaded."), icon="upload"),
+    Area(key="processing", label=_("Processing"), sub=_("How long a file may take, and how many may wait."), icon="activity"),
     Area(key="retention", label=_("Retention"), sub=_("What is kept, and for how long."), icon="archive"),
 )  # fmt: skip
 
@@ -103,6 +104,34 @@ FILE_TYPES = Choices(  # ingestion.allowed_types
     ),
     effect=Effect.NEW_FILES,
 )
+STALL_MINUTES = Number(  # ingestion.ledger
+    name="processing.stall_minutes",
+    label=_("Without progress"),
+    help=_("A file that gets no further for so long is set aside. Progress, for example a page read, begins the time anew."),
+    default=10,
+    low=1,
+    high=1440,
+    unit=_("minutes"),
+)
+LONGEST_HOURS = Number(  # ingestion.ledger
+    name="processing.longest_hours",
+    label=_("Longest time"),
+    help=_("For one file at one step, whatever progress it makes. A scan of 400 pages may take over an hour."),
+    default=12,
+    low=1,
+    high=168,
+    unit=_("hours"),
+)
+MOST_WAITING = Number(  # ingestion.intake
+    name="processing.most_waiting",
+    label=_("Waiting files a person"),
+    help=_("Whoever has this many files waiting must wait before sending more. Others are not affected."),
+    default=2000,
+    low=10,
+    high=100_000,
+    unit=_("files"),
+    zero=_("any number"),
+)
 CONVERSATION_DAYS = Number(  # retrieval.tasks
     name="retention.conversation_days",
     label=_("Chats"),
@@ -158,6 +187,9 @@ SETTINGS: dict[str, Setting[Any]] = {
         TOKEN_DAYS,
         LARGEST_FILE,
         FILE_TYPES,
+        STALL_MINUTES,
+        LONGEST_HOURS,
+        MOST_WAITING,
         CONVERSATION_DAYS,
         TRACE_DAYS,
         AUDIT_DAYS,
