@@ -32,6 +32,7 @@ from ingestion import bulk, files, selectors, services
 from ingestion import serializers as shapes
 from ingestion.access import access_version, follows_collection, plan_collection, plan_document
 from ingestion.blobs import store
+from ingestion.intake import require_place
 from ingestion.models import Collection, Document, DocumentVersion
 from ingestion.values import SourceFile, clean_name
 from kb_platform.api import Pages
@@ -186,6 +187,7 @@ class DocumentList(APIView):
         data = serializer.validated_data
         collection = selectors.get_collection(principal_on(request), data["collection"])
         require(principal_on(request), Permission.CONTRIBUTE, collection.scope_id)
+        require_place(principal_on(request))
         source = SourceFile(
             name=clean_name(data["file"].name),
             blob=store(data["file"].chunks()),

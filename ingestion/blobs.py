@@ -8,13 +8,15 @@ import os
 import secrets
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from kb_platform.errors import TooLarge, Unavailable
+from kb_platform.errors import NoRoom, TooLarge, Unavailable
+from kb_platform.folders import FULL, READ_ONLY
 from kb_platform.runtime_config import store as configuration
 from kb_platform.runtime_config.declarations import LARGEST_FILE
 
@@ -36,21 +38,36 @@ def path_of(digest: str) -> Path:
 
 
 def store(parts: Iterable[bytes], *, max_bytes: int | None = None) -> Blob:
-    """Write the parts in order and return what they are called. Raises TooLarge or Unavailable (disk full)."""
+    """Write the parts in order and return what they are called. Raises TooLarge, NoRoom or Unavailable."""
     limit = max_bytes or configuration.get(LARGEST_FILE) * 1_000_000
     root = Path(settings.BLOB_DIR)
-    root.mkdir(parents=True, exist_ok=True, mode=0o700)
     part = root / f"incoming-{secrets.token_hex(8)}"
     try:
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
         blob = _write(part, parts, limit)
         _put_in_place(part, path_of(blob.digest))
         return blob
     except OSError as error:
-        raise Unavailable(
-            _("The file could not be stored: %(cause)s.") % {"cause": error.strerror}
-        ) from error
+        raise _not_stored(error) from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # a folder that takes nothing gives nothing up either
+            part.unlink(missing_ok=True)
+
+
+def _not_stored(error: OSError) -> Unavailable:
+    if error.errno in FULL:
+        return NoRoom(
+            _(
+                "The server’s disk is full, so the file could not be stored. Nothing that is stored is lost. Tell an administrator, and upload it again afterwards."
+            )
+        )
+    if error.errno in READ_ONLY:
+        return NoRoom(
+            _(
+                "The server’s folder of files cannot be written at the moment, so the file could not be stored. Nothing that is stored is lost. Tell an administrator, and upload it again afterwards."
+            )
+        )
+    return Unavailable(_("The file could not be stored: %(cause)s.") % {"cause": error.strerror})
 
 
 def _write(part: Path, parts: Iterable[bytes], limit: int) -> Blob:

@@ -360,7 +360,9 @@ class IngestJob(models.Model):
     place = models.BigIntegerField(
         default=0, help_text="Its turn among that person's: the collection it came to"
     )
-    is_long = models.BooleanField(default=False, help_text="Takes minutes to read: one place stays free of such")
+    is_long = models.BooleanField(
+        default=False, help_text="Takes minutes to read: one place stays free of such"
+    )
     holder = models.CharField(max_length=200, blank=True, help_text="The worker that claimed it last")
     claimed_at = models.DateTimeField(null=True, help_text="When its present stage was last begun")
     not_before = models.DateTimeField(null=True, help_text="Pause after a failure")

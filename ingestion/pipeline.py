@@ -76,6 +76,12 @@ def read(lease: Lease, counter: TokenCounter) -> None:
         ledger.end_lease(lease, IngestJob.State.FAILED, state, refusal.code, **refusal.params)
         log.info("not taken", extra={"file": version.file_name, "reason": refusal.code})
         return
+    except FileNotFoundError:
+        if blobs.path_of(version.blob).exists():
+            raise
+        ledger.end_lease(lease, IngestJob.State.FAILED, VersionState.QUARANTINED, "file_missing")
+        log.error("stored file is missing", extra={"file": version.file_name, "blob": version.blob})
+        return
     _store_draft(lease, version, parsed, chunked, title)
 
 

@@ -5,13 +5,12 @@ Counts, reasons and times say nothing of what a document holds, so they are of e
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.db.models import Count, F, Min, Q, QuerySet
@@ -28,6 +27,7 @@ from ingestion.embedding.registry import get_embedder
 from ingestion.ledger import BELLS
 from ingestion.models import IngestJob
 from ingestion.reasons import cause_text
+from kb_platform import folders
 from kb_platform.heartbeats import WorkerLife, is_silent, last_beat, workers
 
 SHOWN = 8
@@ -299,12 +299,11 @@ def _line(job: IngestJob, visible: bool) -> Line:
 
 
 def _dependencies() -> tuple[Dependency, ...]:
-    folders = {Path(settings.DATA_DIR), Path(settings.BLOB_DIR)}
     return (
         _timed("PostgreSQL", _ask_database),
         _timed("Valkey", lambda: cache.get("readyz")),
         _embedder(),
-        *(_disk(folder) for folder in sorted(folders)),
+        *_disks(),
     )
 
 
@@ -339,10 +338,33 @@ def _embedder() -> Dependency:
     return _embedder_seen[1]
 
 
-def _disk(folder: Path) -> Dependency:
-    name = _("Disk of the data") if folder == Path(settings.DATA_DIR) else _("Disk of the files")
-    while not folder.exists():
-        folder = folder.parent
+FOLDERS = {
+    "data": gettext_lazy("Disk of the data"),
+    "files": gettext_lazy("Disk of the files"),
+    "temporary": gettext_lazy("Disk of temporary files"),
+}
+TROUBLES = {
+    "full": gettext_lazy("disk is full: uploads are refused until there is room"),
+    "read_only": gettext_lazy("cannot be written: uploads are refused"),
+    "down": gettext_lazy("does not answer"),
+}
+
+
+def _disks() -> Iterator[Dependency]:
+    """Each file system once, unless something is wrong with a folder of its own."""
+    seen: set[int] = set()
+    for key, folder in folders.watched().items():
+        while not folder.exists():
+            folder = folder.parent
+        state, device = folders.state_of(folder), folder.stat().st_dev
+        if state != "ok" or device not in seen:
+            yield _disk(FOLDERS[key], folder, state)
+        seen.add(device)
+
+
+def _disk(name: StrOrPromise, folder: Path, state: str) -> Dependency:
+    if state in TROUBLES:
+        return Dependency(name=name, is_ok=False, told=str(TROUBLES[state]))
     usage = shutil.disk_usage(folder)
     free = {"free": f"{usage.free / 1e9:,.1f} GB", "total": f"{usage.total / 1e9:,.1f} GB"}
     told = _("%(free)s of %(total)s free") % free

@@ -29,7 +29,7 @@ AT_THE_DOOR = {
         "The file is larger than %(limit)s MB. Split it, or ask an administrator to raise the limit."
     ),
     "name_too_long": _("The name has more than %(limit)s characters. Shorten it and upload the file again."),
-    "not_stored": _("The file could not be stored. Try again in a moment; nothing else is affected."),
+    "not_stored": _("The file could not be stored. Upload it again."),
 }
 
 

@@ -20,6 +20,7 @@ from accounts.permissions.visibility import require, visible_scopes
 from accounts.values import GrantRequest, Holder, HolderKind, Permission, Principal
 from ingestion import services
 from ingestion.blobs import Blob, store
+from ingestion.intake import require_place
 from ingestion.models import (
     IN_FORCE,
     UNFINISHED,
@@ -107,7 +108,10 @@ NO_VERSION = (Outcome.REFUSED, Outcome.DUPLICATE)
 
 
 def add_file(*, actor: Principal, batch: UploadBatch, file: "Incoming[Any]", path: str = "") -> UploadedFile:
-    """Take one file into a batch, or note why it was refused. Raises NotFound or NotAllowed when rights are gone."""
+    """Take one file into a batch, or note why it was refused.
+
+    Raises NotFound or NotAllowed when rights are gone, TooMany or Unavailable when the file may well be taken later.
+    """
     level = Permission.CONTRIBUTE if batch.grants is None else Permission.MANAGE
     require(actor, level, batch.collection.scope_id)
     name = clean_name(file.name or "")
@@ -115,12 +119,11 @@ def add_file(*, actor: Principal, batch: UploadBatch, file: "Incoming[Any]", pat
     code, params = refusal(path or file.name or "", file.size or 0)
     if code:
         return _refused(entry, code, **params)
+    require_place(actor)
     try:
         blob = store(file.chunks())
     except TooLarge:
         return _refused(entry, "too_large_file", limit=configuration.get(LARGEST_FILE))
-    except KnowledgeBaseError:
-        return _refused(entry, "not_stored")
     try:
         return _take(actor, entry, SourceFile(name=name, blob=blob, path=clean_path(path)))
     except KnowledgeBaseError as error:

@@ -119,6 +119,6 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     response = Response(error_body(known), status=known.status)
     if known.status == 401:
         response["WWW-Authenticate"] = 'Bearer realm="api"'
-    if known.status == 503:
-        response["Retry-After"] = "5"
+    if known.retry_after:
+        response["Retry-After"] = str(known.retry_after)
     return response

@@ -11,7 +11,7 @@ from kb_platform.api import error_body
 from kb_platform.errors import KnowledgeBaseError, NotAuthenticated
 
 FOR_PROGRAMS = ("/api/", "/metrics")
-PAGES = {400, 403, 404, 409, 413, 503}
+PAGES = {400, 403, 404, 409, 413, 429, 503, 507}
 
 
 def error_answer(request: HttpRequest, error: KnowledgeBaseError) -> HttpResponse:
@@ -31,8 +31,8 @@ def _as_json(error: KnowledgeBaseError) -> HttpResponse:
     response = JsonResponse(error_body(error), status=error.status)
     if error.status == 401:
         response["WWW-Authenticate"] = 'Bearer realm="api"'
-    if error.status == 503:
-        response["Retry-After"] = "5"
+    if error.retry_after:
+        response["Retry-After"] = str(error.retry_after)
     return response
 
 

@@ -7,7 +7,9 @@ KnowledgeBaseError
 ├── NotFound            404  missing, or hidden from the caller: the same words for both
 ├── Conflict            409  the thing is in a state that forbids this
 ├── TooLarge            413
+├── TooMany             429  the caller has enough under way; later
 └── Unavailable         503  a dependency is down; try again
+    ├── NoRoom          507  a disk is full or cannot be written
     └── TransientError       marks what a background task may retry
 """
 
@@ -23,8 +25,11 @@ if TYPE_CHECKING:
 
 
 class KnowledgeBaseError(Exception):
+    """`retry_after`: seconds after which another try makes sense."""
+
     code = "error"
     status = 500
+    retry_after: int | None = None
     message: StrOrPromise = _("Something went wrong. Your input is kept; try again.")
 
     def __init__(
@@ -73,9 +78,21 @@ class TooLarge(KnowledgeBaseError):
     message = _("The file is too large.")
 
 
+class TooMany(KnowledgeBaseError):
+    code, status, retry_after = "too_many", 429, 15
+    message = _("You have a lot under way already. Try again in a moment.")
+
+
 class Unavailable(KnowledgeBaseError):
-    code, status = "unavailable", 503
+    code, status, retry_after = "unavailable", 503, 5
     message = _("A part of the system is not available. Try again in a moment.")
+
+
+class NoRoom(Unavailable):
+    code, status, retry_after = "no_room", 507, 60
+    message = _(
+        "The server has no room to store this: a disk is full or cannot be written. Nothing that is stored is lost. Tell an administrator, and try again afterwards."
+    )
 
 
 class TransientError(Unavailable):

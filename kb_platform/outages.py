@@ -8,13 +8,15 @@ from psycopg_pool import PoolTimeout
 from redis.exceptions import ConnectionError as ValkeyUnreachable
 from redis.exceptions import TimeoutError as ValkeyTooSlow
 
-from kb_platform.errors import Unavailable
+from kb_platform.errors import NoRoom, Unavailable
 
 OUTAGES = (OperationalError, InterfaceError, PoolTimeout, ValkeyUnreachable, ValkeyTooSlow)
 
 
 def as_outage(error: BaseException | None) -> Unavailable | None:
-    """The error to show when the database or Valkey does not answer; None for anything else."""
+    """The error to show when the database or Valkey does not answer, or a disk is full; None for anything else."""
+    if is_out_of_space(error):
+        return NoRoom()
     return Unavailable(code="outage") if isinstance(error, OUTAGES) else None
 
 

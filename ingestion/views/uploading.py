@@ -22,7 +22,7 @@ from ingestion.models import Collection, UploadBatch, UploadedFile
 from ingestion.parsing.formats import NOT_READ, supported_labels
 from ingestion.reasons import outcome_text
 from ingestion.values import MAX_NAME
-from kb_platform.errors import InvalidInput, KnowledgeBaseError
+from kb_platform.errors import InvalidInput, KnowledgeBaseError, TooMany, Unavailable
 from kb_platform.policies import Access, policy
 from kb_platform.runtime_config import store
 from kb_platform.runtime_config.declarations import LARGEST_FILE
@@ -79,8 +79,16 @@ def _open(request: PageRequest) -> HttpResponse:
     page = reverse("upload_batch", args=[batch.uid])
     if scripted:
         return JsonResponse({"page": page, "files": reverse("upload_file", args=[batch.uid])}, status=201)
-    for file in files:
-        uploads.add_file(actor=request.principal, batch=batch, file=file)
+    for place, file in enumerate(files):
+        try:
+            uploads.add_file(actor=request.principal, batch=batch, file=file)
+        except (TooMany, Unavailable) as later:
+            if not place:
+                raise
+            left = len(files) - place
+            text = ngettext("%(n)d file was not taken.", "%(n)d files were not taken.", left) % {"n": left}
+            messages.error(request, f"{text} {later}")
+            break
     return redirect(page)
 
 
@@ -120,7 +128,12 @@ def upload_file(request: PageRequest, uid: str) -> HttpResponse:
             {"outcome": "refused", "text": _("The file did not arrive. Try again.")}, status=400
         )
     path = request.POST.get("path", "").replace("\x00", "")
-    entry = uploads.add_file(actor=request.principal, batch=batch, file=file, path=path)
+    try:
+        entry = uploads.add_file(actor=request.principal, batch=batch, file=file, path=path)
+    except (TooMany, Unavailable) as later:
+        answer = JsonResponse({"outcome": "later", "text": str(later)}, status=later.status)
+        answer["Retry-After"] = str(later.retry_after)
+        return answer
     status = 422 if entry.outcome == UploadedFile.Outcome.REFUSED else 201
     text = outcome_text(entry, visible_scopes(request.principal))
     return JsonResponse({"outcome": entry.outcome, "text": text}, status=status)

@@ -107,7 +107,9 @@ FILE_TYPES = Choices(  # ingestion.allowed_types
 STALL_MINUTES = Number(  # ingestion.ledger
     name="processing.stall_minutes",
     label=_("Without progress"),
-    help=_("A file that gets no further for so long is set aside. Progress, for example a page read, begins the time anew."),
+    help=_(
+        "A file that gets no further for so long is set aside. Progress, for example a page read, begins the time anew."
+    ),
     default=10,
     low=1,
     high=1440,
@@ -116,7 +118,9 @@ STALL_MINUTES = Number(  # ingestion.ledger
 LONGEST_HOURS = Number(  # ingestion.ledger
     name="processing.longest_hours",
     label=_("Longest time"),
-    help=_("For one file at one step, whatever progress it makes. A scan of 400 pages may take over an hour."),
+    help=_(
+        "For one file at one step, whatever progress it makes. A scan of 400 pages may take over an hour."
+    ),
     default=12,
     low=1,
     high=168,

@@ -99,7 +99,7 @@ class RunningSite:
 
     def is_well(self) -> bool:
         try:
-            return self.get("/readyz")["parts"] == {"database": "ok", "cache": "ok"} and all(
+            return self.get("/readyz")["parts"] == {"database": "ok", "cache": "ok", "storage": "ok"} and all(
                 map(self.pid_of, PROCESSES)
             )
         except OSError:

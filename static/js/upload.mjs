@@ -144,7 +144,10 @@ function start(form) {
     return answer;
   }
   async function work() {
-    for (let entry; (entry = entries.find(candidate => candidate.state === 'ready'));) await deliver(entry);
+    for (let entry; (entry = entries.find(candidate => candidate.state === 'ready'));) {
+      await deliver(entry);
+      if (entry.state === 'ready') await new Promise(done => setTimeout(done, 1000 * entry.pause));   // the queue is full
+    }
   }
   function deliver(entry) {
     entry.state = 'sending';
@@ -166,10 +169,15 @@ function start(form) {
           entry.bar.value = 1;
           entry.text.textContent = answer.text;
           entry.text.className = 'xs ok';
+        } else if (request.status === 429) {
+          entry.state = 'ready';
+          entry.pause = Number(request.getResponseHeader('Retry-After')) || 15;
+          entry.bar.value = 0;
+          entry.text.textContent = `${answer.text} ${words.tLater}`;
         } else if (answer.outcome === 'refused') refuse(entry, answer.text);
         else {
           entry.state = 'failed';
-          entry.text.textContent = request.status ? words.tSession : words.tBroken;
+          entry.text.textContent = answer.text || (request.status ? words.tSession : words.tBroken);
           entry.text.className = 'xs bad';
           entry.button.textContent = words.tRetry;
           entry.button.hidden = false;

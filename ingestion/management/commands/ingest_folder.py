@@ -15,10 +15,11 @@ from accounts.acting import acting_principal
 from accounts.values import Permission, Principal
 from ingestion import selectors, services
 from ingestion.blobs import store
-from ingestion.models import UNFINISHED, Collection, DocumentVersion
+from ingestion.intake import require_place
+from ingestion.models import UNFINISHED, Collection, DocumentVersion, IngestJob
 from ingestion.reasons import reason_text
 from ingestion.values import SourceFile, clean_name
-from kb_platform.errors import KnowledgeBaseError
+from kb_platform.errors import KnowledgeBaseError, TooMany
 from kb_platform.management.service_command import ServiceCommand
 
 Result = TypeVar("Result")
@@ -53,7 +54,7 @@ class Command(ServiceCommand):
         for path in _files(root):
             name = str(path.relative_to(root)) if root.is_dir() else path.name
             try:
-                uploads[_patiently(partial(_upload, principal, collection, path, name))] = name
+                uploads[self._upload(partial(_upload, principal, collection, path, name))] = name
             except KnowledgeBaseError as error:
                 refused += 1
                 self.stdout.write(f"refused      {name}  {error}")
@@ -64,6 +65,18 @@ class Command(ServiceCommand):
                 self.stdout.write(f"queued       {name}")
         if refused:
             raise CommandError(f"{refused} of {len(uploads) + refused} files are not live")
+
+    def _upload(self, step: Callable[[], int]) -> int:
+        """The id of the version, once there is a place in the queue for it."""
+        told = False
+        while True:
+            try:
+                return _patiently(step)
+            except TooMany as full:
+                if not told:
+                    self.stdout.write("waiting      the queue is full; going on as it empties")
+                told = True
+                time.sleep(min(full.retry_after or 0, LOOK_EVERY_S))
 
     def _wait(self, uploads: dict[int, str]) -> int:
         """Print each file as it ends; returns how many are not live."""
@@ -120,6 +133,7 @@ def _collection(principal: Principal, name: str) -> Collection:
 
 def _upload(principal: Principal, collection: Collection, path: Path, name: str) -> int:
     """Store and queue one file; returns its version's id. The path below the root is its source, so a rerun updates."""
+    require_place(principal)
     with path.open("rb") as file:
         blob = store(iter(lambda: file.read(PIECE), b""))
     source = SourceFile(
@@ -128,4 +142,7 @@ def _upload(principal: Principal, collection: Collection, path: Path, name: str)
         source_uri=name,
         modified_at=datetime.fromtimestamp(path.stat().st_mtime, UTC),
     )
-    return services.upload_document(actor=principal, collection=collection, file=source).version.pk
+    upload = services.upload_document(
+        actor=principal, collection=collection, file=source, priority=IngestJob.Priority.LATER
+    )
+    return upload.version.pk

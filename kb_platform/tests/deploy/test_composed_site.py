@@ -184,7 +184,7 @@ def test_the_composed_site_works_from_first_start_to_a_restored_backup(machine, 
         )
         assert address == public
         visitor = stack.enter_context(Visitor(base_url=address, timeout=60, follow_redirects=True))
-        assert visitor.get("/readyz").json()["parts"] == {"database": "ok", "cache": "ok"}
+        assert visitor.get("/readyz").json()["parts"] == {"database": "ok", "cache": "ok", "storage": "ok"}
         serves_static_files(visitor)
         journey(visitor, link[1])
         said = machine.run("web", ["python", "manage.py", "doctor"])
