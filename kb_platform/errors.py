@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 class KnowledgeBaseError(Exception):
-    """`retry_after`: seconds after which another try makes sense."""
+    """`retry_after`: seconds after which another try makes sense; 0 if none does."""
 
     code = "error"
     status = 500
-    retry_after: int | None = None
+    retry_after: int = 0
     message: StrOrPromise = _("Something went wrong. Your input is kept; try again.")
 
     def __init__(

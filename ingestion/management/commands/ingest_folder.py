@@ -72,11 +72,11 @@ class Command(ServiceCommand):
         while True:
             try:
                 return _patiently(step)
-            except TooMany as full:
+            except TooMany:
                 if not told:
                     self.stdout.write("waiting      the queue is full; going on as it empties")
                 told = True
-                time.sleep(min(full.retry_after or 0, LOOK_EVERY_S))
+                time.sleep(LOOK_EVERY_S)
 
     def _wait(self, uploads: dict[int, str]) -> int:
         """Print each file as it ends; returns how many are not live."""
