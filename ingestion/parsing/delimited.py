@@ -13,6 +13,7 @@ _DELIMITERS = ",\t;|"
 _SAMPLE_LINES = 50
 # One element per so many rows: each repeats the header, so that a row is never far from its column names.
 _ROWS_PER_TABLE = 200
+csv.field_size_limit(100_000_000)  # a cell may be as long as the file
 
 
 def parse(source: Source) -> ParsedDocument:
@@ -39,7 +40,6 @@ def _rows(text: str) -> list[list[str]]:
     delimiter = _delimiter(text)
     if not delimiter:
         return []
-    csv.field_size_limit(10_000_000)
     try:
         rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text), delimiter=delimiter)]
     except csv.Error:

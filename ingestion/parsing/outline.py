@@ -21,6 +21,8 @@ _MAX_PROPERTY = 2_000
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
+# Letters, digits, arrows and signs, pictographs: without any of them a text says nothing.
+_SAYS_SOMETHING = re.compile("[^\\W_]|[\u2190-\u2bff\U0001f000-\U0001faff]")
 
 
 def clean(text: str) -> str:
@@ -37,7 +39,7 @@ def finish(document: ParsedDocument) -> ParsedDocument:
     Raises Rejected (`empty`, `no_text`, `too_large`) when nothing or too much is left.
     """
     elements = tuple(_with_paths(_cleaned(document.elements)))
-    if not any(element.text for element in elements):
+    if not any(_SAYS_SOMETHING.search(element.text) for element in elements):
         raise Rejected("no_text")
     characters = sum(len(element.text) for element in elements)
     if len(elements) > MAX_ELEMENTS or characters > MAX_CHARACTERS:
