@@ -22,6 +22,9 @@ class Collection(models.Model):
     name = models.CharField(_("name"), max_length=200)
     description = models.TextField(_("description"), blank=True)
     language = models.CharField(_("language"), max_length=10, blank=True)
+    chunking = models.CharField(
+        max_length=60, blank=True, help_text="Key of how its documents are cut; empty: the general way"
+    )
     scope = models.OneToOneField(AccessScope, on_delete=models.PROTECT, related_name="collection")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
@@ -129,6 +132,7 @@ class DocumentVersion(models.Model):
     quality: Any = models.JSONField(default=dict)
     page_count = models.PositiveIntegerField(null=True)
     chunk_count = models.PositiveIntegerField(default=0)
+    chunking = models.CharField(max_length=60, blank=True, help_text="Key of how its chunks were cut")
     language = models.CharField(max_length=10, blank=True)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
@@ -254,6 +258,10 @@ class Chunk(models.Model):
     last_element = models.PositiveIntegerField()
     page = models.PositiveIntegerField(null=True)
     boxes: Any = models.JSONField(default=list)
+    own_from = models.PositiveIntegerField(
+        default=0, help_text="Characters of the text that are said before it too"
+    )
+    correction = models.ForeignKey("Correction", null=True, on_delete=models.SET_NULL, related_name="chunks")
 
     class Meta:
         ordering = ["version", "order"]
@@ -263,6 +271,87 @@ class Chunk(models.Model):
 
     def __str__(self) -> str:
         return f"chunk {self.order}"
+
+
+class Correction(models.Model):
+    """What a person made of a passage: its quote, the elements where it stood, and the texts that take its place.
+
+    It belongs to the document, so that it outlives every new way of cutting it and every new version that still holds the
+    quote. One that was undone stays as history.
+    """
+
+    class Action(models.TextChoices):
+        EDIT = "edit", _("Corrected")
+        EXCLUDE = "exclude", _("Left out")
+        SPLIT = "split", _("Split")
+        MERGE = "merge", _("Joined with the next")
+
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="corrections")
+    version = models.ForeignKey(
+        DocumentVersion, on_delete=models.CASCADE, related_name="+", help_text="Whose elements are counted"
+    )
+    action = models.CharField(max_length=10, choices=Action.choices)
+    first_element = models.PositiveIntegerField()
+    last_element = models.PositiveIntegerField()
+    quote = models.TextField()
+    texts = ArrayField(models.TextField(), default=list, help_text="A chunk each; none: left out")
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    made_at = models.DateTimeField(auto_now_add=True)
+    undone_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    undone_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["document", "id"], name="correction_of_document")]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.uid}"
+
+
+class CorrectionOutcome(models.Model):
+    """Whether a correction found its passage when the chunks of a version were made last."""
+
+    correction = models.ForeignKey(Correction, on_delete=models.CASCADE, related_name="outcomes")
+    version = models.ForeignKey(DocumentVersion, on_delete=models.CASCADE, related_name="correction_outcomes")
+    fits = models.BooleanField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["correction", "version"], name="correction_outcome_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.correction_id} in {self.version_id}: {self.fits}"
+
+
+class Rechunking(models.Model):
+    """A document in force whose chunks are to be made anew from its elements, and who is at it.
+
+    `wishes` grows with every reason to do so, so that one which comes while the work is being done is not lost. `reason_code`
+    says why it was given up; the chunks of before stay then.
+    """
+
+    document = models.OneToOneField(Document, on_delete=models.CASCADE, related_name="rechunking")
+    by_person = models.BooleanField(default=False, help_text="Somebody waits for it: before all others")
+    wishes = models.PositiveIntegerField(default=1)
+    fence = models.PositiveIntegerField(default=0)
+    lease_until = models.DateTimeField(null=True)
+    failures = models.PositiveSmallIntegerField(default=0)
+    reason_code = models.CharField(max_length=50, blank=True)
+    requested_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["-by_person", "id"], condition=Q(reason_code=""), name="rechunking_open")
+        ]
+
+    def __str__(self) -> str:
+        return f"rechunking of {self.document_id}"
 
 
 class CachedVector(models.Model):

@@ -3,6 +3,7 @@
 `read`     file -> elements -> sections and chunks, stored beside what readers see
 `embed`    chunks -> vectors, for several documents at once, through the vector cache
 `publish`  one transaction: the new rows in, the old version's out, the document's pointer moved
+`rechunk`  elements that are stored already -> other chunks and vectors, in one transaction in the place of the old
 
 Each stage may be repeated: it replaces what an earlier try left behind.
 """
@@ -16,9 +17,10 @@ from django.db import transaction
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from ingestion import blobs, ledger
+from ingestion import blobs, corrections, ledger, rechunking
+from ingestion.chunking.choices import from_key
 from ingestion.chunking.drafts import ChunkDraft, ChunkedDocument, TokenCounter
-from ingestion.chunking.structure import chunk_document
+from ingestion.chunking.structure import chunk_document, chunk_elements
 from ingestion.embedding.cache import cached_vectors, embed_texts, text_hash
 from ingestion.embedding.protocol import Embedder
 from ingestion.indexing import bm25, tables
@@ -26,6 +28,7 @@ from ingestion.indexing.analyzer import analyze
 from ingestion.indexing.generations import active_generation
 from ingestion.ledger import Lease, StaleLease
 from ingestion.models import (
+    IN_FORCE,
     Chunk,
     Document,
     DocumentVersion,
@@ -39,6 +42,7 @@ from ingestion.models import (
 from ingestion.parsing.elements import ParsedDocument
 from ingestion.parsing.errors import DOUBTFUL_CODES, Rejected
 from ingestion.parsing.sandbox import parse_file
+from ingestion.rechunking import Turn
 
 log = logging.getLogger(__name__)
 EMBED_SLICE = 32  # texts between two looks at the ledger
@@ -48,7 +52,8 @@ LACKING = {"pages_without_text", "pages_failed", "pages_garbled", "repaired", "p
 
 def read(lease: Lease, counter: TokenCounter) -> None:
     """Parse and chunk one version, and hand it on to be embedded. A file that cannot be used ends here, with a reason."""
-    version = DocumentVersion.objects.select_related("document").get(pk=lease.version_id)
+    version = DocumentVersion.objects.select_related("document__collection").get(pk=lease.version_id)
+    version.chunking = version.document.collection.chunking
     ledger.note(lease, state=VersionState.PARSING, unit="pages")
     try:
         parsed = parse_file(
@@ -65,7 +70,13 @@ def read(lease: Lease, counter: TokenCounter) -> None:
             unit="elements",
         )
         title = _title(version, parsed)
-        chunked = chunk_document(parsed, title=title, counter=counter)
+        chunked = chunk_document(
+            parsed,
+            title=title,
+            counter=counter,
+            profile=from_key(version.chunking).profile,
+            pins=corrections.pins_of(version.document),
+        )
         if not chunked.chunks:
             raise Rejected("no_text")
     except Rejected as refusal:
@@ -136,10 +147,11 @@ def _store_draft(
         batch_size=INSERT_BATCH,
     )
     store_chunks(active_generation(), version, chunked)
+    corrections.note_outcomes(version, chunked.lost)
     version.media_type, version.language = parsed.media_type, parsed.language
     version.quality = asdict(parsed.quality)
     version.page_count, version.chunk_count = parsed.quality.pages, len(chunked.chunks)
-    version.save(update_fields=["media_type", "language", "quality", "page_count", "chunk_count"])
+    version.save(update_fields=["media_type", "language", "quality", "page_count", "chunk_count", "chunking"])
     if document.title == version.file_name != title:
         document.title = title
         document.save(update_fields=["title"])
@@ -152,7 +164,10 @@ def _store_draft(
     )
 
 
-def store_chunks(generation: IndexGeneration, version: DocumentVersion, chunked: ChunkedDocument) -> None:
+def store_chunks(
+    generation: IndexGeneration, version: DocumentVersion, chunked: ChunkedDocument
+) -> list[Chunk]:
+    """Write sections and chunks; returns the chunks in reading order."""
     sections = Section.objects.bulk_create(
         [
             Section(
@@ -169,7 +184,7 @@ def store_chunks(generation: IndexGeneration, version: DocumentVersion, chunked:
         batch_size=INSERT_BATCH,
     )
     by_order = {section.order: section for section in sections}
-    Chunk.objects.bulk_create(
+    return Chunk.objects.bulk_create(
         [_chunk(generation, version, by_order[draft.section], draft) for draft in chunked.chunks],
         batch_size=INSERT_BATCH,
     )
@@ -195,6 +210,8 @@ def _chunk(
         last_element=draft.last_element,
         page=draft.page,
         boxes=[asdict(box) for box in draft.boxes],
+        own_from=draft.own_from,
+        correction_id=draft.correction,
     )
 
 
@@ -247,6 +264,18 @@ def publish(lease: Lease, chunks: Sequence[Chunk], vectors: Sequence[NDArray[np.
     ledger.lock(lease)
     if not chunks:
         raise StaleLease()
+    put_into_index(document, chunks, vectors)
+    _replace_active(document, version)
+    rechunking.request_if_outdated(document, version)
+    state = VersionState.PARTLY_LIVE if _lacks_parts(version) else VersionState.LIVE
+    ledger.end_lease(lease, IngestJob.State.SUCCEEDED, state, "")
+    log.info("live", extra={"file": version.file_name, "version": version.number, "chunks": len(chunks)})
+
+
+def put_into_index(
+    document: Document, chunks: Sequence[Chunk], vectors: Sequence[NDArray[np.float32]]
+) -> None:
+    """Exchange a locked document's index rows for those of the chunks; at least one. Archived ones have no rows."""
     generation = chunks[0].generation
     rows = [
         tables.IndexRow(
@@ -259,10 +288,6 @@ def publish(lease: Lease, chunks: Sequence[Chunk], vectors: Sequence[NDArray[np.
     tables.delete_rows(generation.number, document.pk)
     if document.archived_at is None:
         tables.insert_rows(generation.number, document_id=document.pk, scope_id=document.scope_id, rows=rows)
-    _replace_active(document, version)
-    state = VersionState.PARTLY_LIVE if _lacks_parts(version) else VersionState.LIVE
-    ledger.end_lease(lease, IngestJob.State.SUCCEEDED, state, "")
-    log.info("live", extra={"file": version.file_name, "version": version.number, "chunks": len(rows)})
 
 
 def _lacks_parts(version: DocumentVersion) -> bool:
@@ -281,3 +306,64 @@ def _replace_active(document: Document, version: DocumentVersion) -> None:
         old.state = VersionState.SUPERSEDED
         old.save(update_fields=["state"])
         Chunk.objects.filter(version=old).delete()
+
+
+# --- other chunks of the same elements --------------------------------------------------------------------
+
+
+def rechunk(turn: Turn, embedder: Embedder) -> None:
+    """Make the chunks of a document in force anew, as its collection and its corrections ask. Only new texts are embedded.
+
+    Nothing is stored before the one transaction that exchanges the old chunks for the new ones, except vectors in the cache.
+    """
+    document = Document.objects.select_related("collection", "active_version").get(pk=turn.document_id)
+    version = document.active_version
+    if version is None:
+        with transaction.atomic():
+            rechunking.finish(turn)
+        return
+    version.chunking = document.collection.chunking
+    chunked = chunk_elements(
+        [corrections.as_parsed(row) for row in version.elements.order_by("order").iterator()],
+        title=document.title,
+        counter=embedder,
+        profile=from_key(version.chunking).profile,
+        pins=corrections.pins_of(document),
+    )
+    if not chunked.chunks:
+        raise ValueError("nothing would be left of the document")
+    vectors = _vectors_of(turn, chunked, embedder)
+    _exchange(turn, version, chunked, vectors)
+
+
+def _vectors_of(turn: Turn, chunked: ChunkedDocument, embedder: Embedder) -> dict[bytes, NDArray[np.float32]]:
+    texts = {text_hash(draft.embedding_text): draft.embedding_text for draft in chunked.chunks}
+    vectors = cached_vectors(embedder, list(texts))
+    missing = [key for key in texts if key not in vectors]
+    for start in range(0, len(missing), EMBED_SLICE):
+        rechunking.renew(turn)
+        fresh = embed_texts(embedder, {key: texts[key] for key in missing[start : start + EMBED_SLICE]})
+        vectors |= {key: read.vector for key, read in fresh.items()}
+    return vectors
+
+
+@transaction.atomic
+def _exchange(
+    turn: Turn,
+    version: DocumentVersion,
+    chunked: ChunkedDocument,
+    vectors: dict[bytes, NDArray[np.float32]],
+) -> None:
+    """The new chunks of a version in the place of the old ones. One that is no longer in force is left alone."""
+    document = Document.objects.select_for_update(of=("self",)).get(pk=version.document_id)
+    rechunking.finish(turn)
+    in_force = DocumentVersion.objects.filter(pk=version.pk, state__in=IN_FORCE).exists()
+    if document.active_version_id != version.pk or not in_force:
+        return  # the publication of what is in force now, or is coming back, looks for what changed
+    Section.objects.filter(version=version).delete()  # and with them the chunks
+    chunks = store_chunks(active_generation(), version, chunked)
+    put_into_index(document, chunks, [vectors[bytes(chunk.text_hash)] for chunk in chunks])
+    corrections.note_outcomes(version, chunked.lost)
+    version.chunk_count = len(chunks)
+    version.save(update_fields=["chunk_count", "chunking"])
+    log.info("cut anew", extra={"file": version.file_name, "version": version.number, "chunks": len(chunks)})

@@ -9,12 +9,12 @@ from typing import Any
 from celery import shared_task, signals
 from django.db import DatabaseError, InterfaceError, connection
 
-from ingestion import blobs, bulk, ledger, pipeline
+from ingestion import blobs, bulk, ledger, pipeline, rechunking
 from ingestion.embedding.errors import EmbedderUnavailable
 from ingestion.embedding.registry import get_embedder
 from ingestion.indexing import moves
 from ingestion.ledger import Lease, StaleLease
-from ingestion.models import DocumentVersion, IngestJob, VersionPart
+from ingestion.models import Document, DocumentVersion, IngestJob, VersionPart
 from ingestion.rendering import page_images
 from kb_platform.jobs import enqueue
 from kb_platform.outages import as_outage, is_out_of_space
@@ -56,6 +56,27 @@ def _turns(stage: str) -> Iterator[None]:
     while time.monotonic() < end:
         yield
     ledger.ring(stage)
+
+
+@shared_task
+def rechunk_waiting() -> None:
+    """Cut documents anew, one after the other, until nothing waits or time is up."""
+    end = time.monotonic() + TASK_S
+    while time.monotonic() < end:
+        turn = rechunking.take_turn()
+        if turn is None:
+            return
+        try:
+            pipeline.rechunk(turn, get_embedder())
+        except (StaleLease, Document.DoesNotExist):
+            log.info("rechunking taken over, or its document is gone")
+        except Exception as error:
+            if _blame(error) != "failed_once":  # its lease runs out by itself
+                log.warning("rechunking interrupted", extra={"cause": str(error).strip()[:200]})
+                return
+            log.exception("rechunking failed", extra={"document": turn.document_id})
+            rechunking.release(turn, failed=True)
+    rechunking.ring()
 
 
 @contextmanager
@@ -118,6 +139,7 @@ def reconcile() -> None:
     """Every few seconds: what the ledger knows that nobody works on."""
     result = ledger.reconcile()
     moves.ring_pending()
+    rechunking.reconcile()
     if any(result.values()):
         log.info("ledger reconciled", extra=result)
 

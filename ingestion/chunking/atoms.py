@@ -17,6 +17,7 @@ _CLAUSE = re.compile(r"\s*第[一二三四五六七八九十百千零〇\d]+条"
 
 # What a border before an atom costs, in units of ((size - goal) / goal) ** 2.
 FREE, ELEMENT, ITEM, SENTENCE, LINE, STEP, FORCED, TORN = 0.0, 0.02, 0.1, 0.15, 0.4, 0.8, 1.5, 2.0
+NEVER = 100.0  # dearer than any deviation from the wished size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,8 @@ class Lead:
 class Atom:
     """`glue` joins it to the atom before. `own_path` is set for headings: the path of what stands under them.
 
-    `border` is the cost of a border before it; `tokens` is 0 until counted.
+    `border` is the cost of a border before it; `tokens` is 0 until counted. Neighbours of one `unit` (not 0) belong
+    together, and make a chunk by themselves if they are `alone`. A correction's text reaches to the element `until`.
     """
 
     element: int
@@ -43,6 +45,14 @@ class Atom:
     lead: Lead | None = None
     own_path: tuple[str, ...] | None = None
     tokens: int = 0
+    unit: int = 0
+    alone: bool = False
+    correction: int | None = None
+    until: int | None = None
+
+    @property
+    def last_element(self) -> int:
+        return self.element if self.until is None else self.until
 
     def is_told_by(self, path: tuple[str, ...]) -> bool:
         """Whether this is a heading whose whole text stands in a heading path."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal, Protocol
 
 from ingestion.parsing.elements import PageBox
@@ -36,7 +37,8 @@ class ChunkDraft:
     """A child of the section whose order is `section`.
 
     `text` is the body, `embedding_text` has title and heading path before it, `token_count` is the embedder's count of
-    that. `page` is the first page, `boxes` are those of the elements `first_element` to `last_element`.
+    that. `page` is the first page, `boxes` are those of the elements `first_element` to `last_element`. The first
+    `own_from` characters of `text` are said before it too: header rows, lead-in, overlap. `correction`: see pins.
     """
 
     order: int
@@ -51,18 +53,37 @@ class ChunkDraft:
     boxes: tuple[PageBox, ...]
     kind: ChunkKind
     language: Language
+    own_from: int = 0
+    correction: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkedDocument:
+    """`lost`: the corrections whose place was not found."""
+
     sections: tuple[SectionDraft, ...]
     chunks: tuple[ChunkDraft, ...]
+    lost: tuple[int, ...] = ()
+
+
+class Shape(StrEnum):
+    """What kind of text a profile is made for: what it keeps together, and where it prefers to cut."""
+
+    GENERAL = "general"
+    MANUAL = "manual"
+    CONTRACT = "contract"
+    TABLE = "table"
+    QA = "qa"
+    SLIDES = "slides"
+    CODE = "code"
+    SEMANTIC = "semantic"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkProfile:
     """Sizes in tokens. A chunk's sizes count all that is embedded; `overlap_ratio` is a share of the target."""
 
+    shape: Shape = Shape.GENERAL
     target_tokens: int = 384
     max_tokens: int = 480
     overlap_ratio: float = 0.2

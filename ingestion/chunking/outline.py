@@ -145,3 +145,17 @@ def _untold(group: Group, path: Path) -> int:
     return sum(
         atom.tokens for atom in group.headings if atom.is_told_by(group.path) and not atom.is_told_by(path)
     )
+
+
+def as_one(groups: Sequence[Group]) -> Group:
+    """All in one group, whatever its size, under the path that they share."""
+    path = groups[0].path
+    for group in groups[1:]:
+        path = shared(path, group.path)
+    return Group(
+        runs=tuple(run for group in groups for run in group.runs),
+        headings=tuple(heading for group in groups for heading in group.headings),
+        path=path,
+        tokens=sum(group.tokens + _untold(group, path) for group in groups),
+        shared_before=min(groups[0].shared_before, len(path)),
+    )

@@ -6,8 +6,9 @@ if it is longer than a whole chunk. Nothing of the text is lost: headings stand 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from ingestion.chunking.atoms import HEADINGS, Atom, atoms_of
+from ingestion.chunking.atoms import HEADINGS, NEVER, Atom, atoms_of
 from ingestion.chunking.drafts import (
     GENERAL,
     ChunkDraft,
@@ -15,12 +16,16 @@ from ingestion.chunking.drafts import (
     ChunkKind,
     ChunkProfile,
     SectionDraft,
+    Shape,
     TokenCounter,
 )
 from ingestion.chunking.language import language_of
 from ingestion.chunking.measure import Measure, Path
-from ingestion.chunking.outline import Group, MergeSizes, leaves_of, merge_small
+from ingestion.chunking.outline import Group, MergeSizes, as_one, leaves_of, merge_small
 from ingestion.chunking.partition import Sizes, best_borders
+from ingestion.chunking.pins import Pin, pinned
+from ingestion.chunking.semantic import SentenceReader, by_meaning
+from ingestion.chunking.units import arranged, held
 from ingestion.parsing.elements import Element, Kind, ParsedDocument
 
 CHUNKER_VERSION = "structure-1"
@@ -32,7 +37,7 @@ _KINDS: dict[Kind, ChunkKind] = {
     Kind.LIST_ITEM: "list",
 }
 _NOT_REPEATED = HEADINGS | {Kind.TABLE, Kind.CODE, Kind.CAPTION}
-_CHUNK_STEP, _SECTION_STEP = 12, 60
+_FINE_STEP, _CHUNK_STEP, _SECTION_STEP = 4, 12, 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,28 +58,55 @@ class _Piece:
 
 
 def chunk_document(
-    parsed: ParsedDocument, *, title: str, counter: TokenCounter, profile: ChunkProfile = GENERAL
+    parsed: ParsedDocument,
+    *,
+    title: str,
+    counter: TokenCounter,
+    profile: ChunkProfile = GENERAL,
+    pins: Sequence[Pin] = (),
+) -> ChunkedDocument:
+    """`chunk_elements` of what a parser yields."""
+    return chunk_elements(parsed.elements, title=title, counter=counter, profile=profile, pins=pins)
+
+
+def chunk_elements(
+    elements: Sequence[Element],
+    *,
+    title: str,
+    counter: TokenCounter,
+    profile: ChunkProfile = GENERAL,
+    pins: Sequence[Pin] = (),
 ) -> ChunkedDocument:
     """Sections and chunks of a document, deterministic, both in reading order; none for a document without text.
 
     title: stands before every chunk's heading path in `embedding_text`, whose tokens never exceed the smaller of
-    `profile.max_tokens` and `counter.max_tokens`.
+    `profile.max_tokens` and `counter.max_tokens`. pins: corrections, in the order in which they were made. counter: for the
+    semantic shape an embedder, which reads every sentence.
     """
-    atoms = atoms_of(parsed.elements)
+    atoms, lost = pinned(arranged(atoms_of(elements), elements, profile.shape), pins)
     if not atoms:
-        return ChunkedDocument(sections=(), chunks=())
+        return ChunkedDocument(sections=(), chunks=(), lost=lost)
     measure = Measure(counter=counter, title=title, limit=min(profile.max_tokens, counter.max_tokens))
     measure.prepare(atom.path for atom in atoms)
-    sections = list(_sections(leaves_of(measure.measured(atoms)), profile))
+    measured = measure.measured(atoms)
+    if profile.shape is Shape.SEMANTIC and isinstance(counter, SentenceReader):
+        measured = by_meaning(measured, counter)
+    measured = held(measured, lambda unit: _tokens(unit) <= measure.room(unit[-1].path))
+    sections = list(_sections(leaves_of(measured), profile))
     pieces = [
         (order, piece)
         for order, section in enumerate(sections)
-        for piece in _chunk_pieces(leaves_of(section.atoms), measure, profile)
+        for piece in _chunk_pieces(section.atoms, measure, profile)
     ]
     return ChunkedDocument(
         sections=tuple(_section_draft(order, section) for order, section in enumerate(sections)),
-        chunks=tuple(_chunk_drafts(pieces, measure, parsed.elements)),
+        chunks=tuple(_chunk_drafts(pieces, measure, elements)),
+        lost=lost,
     )
+
+
+def _tokens(atoms: Sequence[Atom]) -> int:
+    return sum(atom.tokens for atom in atoms)
 
 
 def _sections(leaves: Sequence[Group], profile: ChunkProfile) -> Iterator[_Piece]:
@@ -88,32 +120,76 @@ def _sections(leaves: Sequence[Group], profile: ChunkProfile) -> Iterator[_Piece
             )
 
 
-def _chunk_pieces(leaves: Sequence[Group], measure: Measure, profile: ChunkProfile) -> Iterator[_Piece]:
-    """The chunks of one section: small leaves merged, large ones cut with overlap."""
-    deepest = max((leaf.path for leaf in leaves), key=lambda path: measure.contexts[path][1])
-    room = measure.room(deepest)
-    goal = max(1, min(profile.target_tokens, measure.limit) * room // measure.limit)
-    small = MergeSizes(tiny=goal // 6, enough=goal * 2 // 3, target=goal, limit=room)
-    for group in merge_small(leaves, small):
-        room = measure.room(group.path)
-        if group.tokens <= room:
-            yield _Piece(path=group.path, atoms=group.atoms)
+def _chunk_pieces(atoms: Sequence[Atom], measure: Measure, profile: ChunkProfile) -> Iterator[_Piece]:
+    """The chunks of one section: each unit that stands alone by itself, and what lies between."""
+    for segment in _segments(atoms):
+        if segment[-1].alone:
+            yield from _fitting(as_one(leaves_of(segment)), measure, profile)
         else:
-            sizes = Sizes(goal=goal, limit=room, step=_CHUNK_STEP)
-            yield from _cut(group, sizes, _overlaps(group.atoms, profile, room))
+            yield from _merged_pieces(leaves_of(segment), measure, profile)
+
+
+def _segments(atoms: Sequence[Atom]) -> list[list[Atom]]:
+    """Units that stand alone, and what lies between them; headings that such a unit's path tells go with it."""
+    segments: list[list[Atom]] = []
+    for atom in atoms:
+        key = atom.unit if atom.alone else 0
+        if segments and _goes_on(segments[-1], atom, key):
+            segments[-1].append(atom)
+        else:
+            segments.append([atom])
+    return segments
+
+
+def _goes_on(segment: Sequence[Atom], atom: Atom, key: int) -> bool:
+    last = segment[-1]
+    if key == (last.unit if last.alone else 0):
+        return True
+    return bool(key) and all(above.is_told_by(atom.path) for above in segment)
+
+
+def _merged_pieces(leaves: Sequence[Group], measure: Measure, profile: ChunkProfile) -> Iterator[_Piece]:
+    """Small leaves merged, large ones cut with overlap."""
+    deepest = max((leaf.path for leaf in leaves), key=lambda path: measure.contexts[path][1])
+    goal = _goal(deepest, measure, profile)
+    small = MergeSizes(tiny=goal // 6, enough=goal * 2 // 3, target=goal, limit=measure.room(deepest))
+    for group in merge_small(leaves, small):
+        yield from _fitting(group, measure, profile, goal=goal)
+
+
+def _goal(path: Path, measure: Measure, profile: ChunkProfile) -> int:
+    return max(1, min(profile.target_tokens, measure.limit) * measure.room(path) // measure.limit)
+
+
+def _fitting(
+    group: Group, measure: Measure, profile: ChunkProfile, *, goal: int | None = None
+) -> Iterator[_Piece]:
+    room = measure.room(group.path)
+    goal = goal or _goal(group.path, measure, profile)
+    if group.tokens <= (goal if profile.shape is Shape.SEMANTIC else room):
+        yield _Piece(path=group.path, atoms=group.atoms)
+    else:
+        step = _FINE_STEP if profile.shape is Shape.SEMANTIC else _CHUNK_STEP
+        sizes = Sizes(goal=goal, limit=room, step=step)
+        yield from _cut(group, sizes, _overlaps(group.atoms, profile, room))
 
 
 def _cut(group: Group, sizes: Sizes, overlaps: Sequence[tuple[Atom, ...]]) -> Iterator[_Piece]:
+    """Pieces of whole blocks: an atom with all that follows it and is never to be torn from it."""
     atoms = group.atoms
+    starts = [index for index, atom in enumerate(atoms) if not index or atom.border < NEVER]
+    sums = [0]
+    for atom in atoms:
+        sums.append(sums[-1] + (0 if atom.is_told_by(group.path) else atom.tokens))
     ends = best_borders(
-        tokens=[0 if atom.is_told_by(group.path) else atom.tokens for atom in atoms],
-        borders=[atom.border for atom in atoms],
-        repeated=[
-            _repeated(overlap or (atom,), overlap) for atom, overlap in zip(atoms, overlaps, strict=True)
-        ],
+        tokens=[sums[end] - sums[start] for start, end in pairwise([*starts, len(atoms)])],
+        borders=[atoms[start].border for start in starts],
+        repeated=[_repeated(overlaps[start] or (atoms[start],), overlaps[start]) for start in starts],
         sizes=sizes,
     )
-    for start, end in zip([0, *ends], ends, strict=False):
+    for first, last in pairwise([0, *ends]):
+        start = starts[first]
+        end = starts[last] if last < len(starts) else len(atoms)
         yield _Piece(path=group.path, atoms=atoms[start:end], overlap=overlaps[start])
 
 
@@ -133,7 +209,7 @@ def _overlap(atoms: Sequence[Atom], start: int, wanted: float, room: int) -> tup
     if not start or not wanted or atoms[start].kind in _NOT_REPEATED:
         return ()
     first, tokens = start, 0
-    while first and tokens < wanted and atoms[first - 1].kind not in _NOT_REPEATED:
+    while first and tokens < wanted and _may_repeat(atoms[first - 1], atoms[start]):
         more = atoms[first - 1].tokens
         if tokens + more > wanted * (1.25 if tokens else 1.75):
             break
@@ -141,6 +217,10 @@ def _overlap(atoms: Sequence[Atom], start: int, wanted: float, room: int) -> tup
     overlap = tuple(atoms[first:start])
     fits = _repeated(overlap, overlap) + atoms[start].tokens + _CHUNK_STEP <= room if overlap else True
     return overlap if fits else ()
+
+
+def _may_repeat(atom: Atom, before: Atom) -> bool:
+    return atom.kind not in _NOT_REPEATED and atom.unit == before.unit and atom.correction is None
 
 
 def _text(atoms: Sequence[Atom], path: Path) -> str:
@@ -161,7 +241,7 @@ def _section_draft(order: int, section: _Piece) -> SectionDraft:
         text=section.body,
         token_count=sum(atom.tokens for atom in section.atoms if not atom.is_told_by(section.path)),
         first_element=section.atoms[0].element,
-        last_element=section.atoms[-1].element,
+        last_element=section.atoms[-1].last_element,
     )
 
 
@@ -206,9 +286,10 @@ def _smaller(piece: _Piece) -> list[_Piece]:
 def _chunk_draft(
     order: int, section: int, piece: _Piece, tokens: int, measure: Measure, elements: Sequence[Element]
 ) -> ChunkDraft:
-    first, last = piece.all_atoms[0].element, piece.atoms[-1].element
+    first, last = piece.all_atoms[0].element, piece.atoms[-1].last_element
     covered = elements[first : last + 1]
     body = piece.body
+    own = _text((replace(piece.atoms[0], lead=None), *piece.atoms[1:]), piece.path)
     return ChunkDraft(
         order=order,
         section=section,
@@ -222,6 +303,8 @@ def _chunk_draft(
         boxes=tuple(box for element in covered for box in element.boxes),
         kind=_kind(piece.atoms),
         language=language_of(body),
+        own_from=len(body) - len(own) if body.endswith(own) else 0,
+        correction=piece.atoms[0].correction,
     )
 
 

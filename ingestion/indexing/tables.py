@@ -92,6 +92,18 @@ def delete_rows(number: int, document_id: int) -> None:
         cursor.execute(f"delete from lexical_g{number:d} where document_id = %s", [document_id])
 
 
+def delete_chunks(number: int, document_id: int, chunk_ids: Sequence[int]) -> None:
+    """Take some of a document's chunks out of the index, and out of the statistics."""
+    with connection.cursor() as cursor:
+        _count(cursor, number, document_id, sign=-1)
+        for table in (f"dense_g{number:d}", f"lexical_g{number:d}"):
+            cursor.execute(
+                f"delete from {table} where document_id = %s and chunk_id = any(%s)",
+                [document_id, list(chunk_ids)],
+            )
+        _count(cursor, number, document_id, sign=1)
+
+
 def move_rows(number: int, document_id: int, scope_id: int) -> None:
     """Let a document's rows and statistics follow it into another access scope."""
     with connection.cursor() as cursor:
