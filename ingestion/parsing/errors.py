@@ -59,6 +59,12 @@ _WARNINGS: dict[str, str] = {
     "lossy_encoding": _("Some characters could not be decoded and were replaced."),
     "parts_skipped": _("Embedded parts were not read: %(value)s."),
     "slides_hidden": _("Slides %(value)s are hidden in the presentation; their text was read."),
+    "winmail": _(
+        "%(value)s was not read: only Outlook can open it. Have the mail sent again without rich text."
+    ),
+    "too_many_parts": _("Only the first %(value)s attachments were taken."),
+    "not_well_formed": _("The file breaks the rules of %(value)s and was read as plain text."),
+    "lines_failed": _("Lines %(value)s are damaged and were kept as plain text."),
     "deep_nesting": _("Very deep nesting was flattened."),
 }
 _UNKNOWN_REASON = _("The file could not be read.")

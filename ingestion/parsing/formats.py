@@ -19,6 +19,17 @@ class DocumentKind(StrEnum):
     HTML = "html"
     TEXT = "text"
     CSV = "csv"
+    EML = "eml"
+    MSG = "msg"
+    ODT = "odt"
+    EPUB = "epub"
+    RTF = "rtf"
+    SUBTITLES = "subtitles"
+    JSON = "json"
+    YAML = "yaml"
+    XML = "xml"
+    CODE = "code"
+    MARKUP = "markup"
     ZIP = "zip"
     OLE = "ole"
 
@@ -36,15 +47,21 @@ class Effort(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """label: what people call it. is_text: its bytes are text, told from other text by the name of the file."""
+    """label: what people call it. is_text: its bytes are text, told from other text by the name of the file.
+
+    holds_files: though text, it may carry whole files, and be as large as they are.
+    """
 
     kind: DocumentKind
     label: str
     module: str
     extensions: tuple[str, ...]
     is_text: bool = False
+    holds_files: bool = False
     effort: Effort = Effort.HEAVY
 
+
+CODE_EXTENSIONS = ("py", "pyi", "pyw", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "java", "go", "rs", "c", "h", "cc", "cpp", "cxx", "hpp", "hh", "hxx", "cs", "rb", "php", "kt", "kts", "swift", "scala", "lua", "pl", "r", "jl", "dart", "sh", "bash", "zsh", "ps1", "bat", "sql", "vue", "css", "scss", "less", "proto", "graphql", "tf", "gradle", "groovy", "m", "vb", "pas", "f90", "asm", "clj", "ex", "exs", "erl", "hs", "ml", "nim", "zig", "sol", "vhd", "sv")  # fmt: skip
 
 FORMATS: tuple[Format, ...] = (
     Format(kind=DocumentKind.PDF, label="PDF", module="pdf", extensions=("pdf",)),
@@ -54,6 +71,17 @@ FORMATS: tuple[Format, ...] = (
     Format(kind=DocumentKind.HTML, label="HTML", module="html", extensions=("html", "htm", "xhtml"), is_text=True),
     Format(kind=DocumentKind.TEXT, label="TXT", module="text", extensions=(), is_text=True, effort=Effort.LIGHT),
     Format(kind=DocumentKind.CSV, label="CSV", module="delimited", extensions=("csv", "tsv"), is_text=True, effort=Effort.LIGHT),
+    Format(kind=DocumentKind.EML, label="EML", module="mail", extensions=("eml",), is_text=True, holds_files=True),
+    Format(kind=DocumentKind.MSG, label="MSG", module="mail", extensions=("msg",)),
+    Format(kind=DocumentKind.ODT, label="ODT", module="odt", extensions=("odt", "ott"), effort=Effort.PROGRAM),
+    Format(kind=DocumentKind.EPUB, label="EPUB", module="epub", extensions=("epub",)),
+    Format(kind=DocumentKind.RTF, label="RTF", module="rtf", extensions=("rtf",), effort=Effort.PROGRAM),
+    Format(kind=DocumentKind.SUBTITLES, label="SRT, VTT", module="subtitles", extensions=("srt", "vtt"), is_text=True, effort=Effort.LIGHT),
+    Format(kind=DocumentKind.JSON, label="JSON", module="structured", extensions=("json", "jsonl", "ndjson"), is_text=True),
+    Format(kind=DocumentKind.YAML, label="YAML", module="structured", extensions=("yaml", "yml"), is_text=True),
+    Format(kind=DocumentKind.XML, label="XML", module="structured", extensions=("xml",), is_text=True),
+    Format(kind=DocumentKind.CODE, label="source code", module="source_code", extensions=CODE_EXTENSIONS, is_text=True),
+    Format(kind=DocumentKind.MARKUP, label="AsciiDoc, RST", module="pandoc", extensions=("adoc", "asciidoc", "asc", "rst", "org", "textile", "tex", "mediawiki", "ipynb", "opml", "fb2", "docbook", "typ"), is_text=True, effort=Effort.PROGRAM),
 )  # fmt: skip
 FORMAT_OF: dict[DocumentKind, Format] = {known.kind: known for known in FORMATS}
 BY_LABEL: dict[str, Format] = {known.label: known for known in FORMATS}
@@ -61,7 +89,7 @@ BY_EXTENSION: dict[str, Format] = {name: known for known in FORMATS for name in 
 
 # Names of formats that nothing here reads: said by their name, before the content is looked at.
 NOT_READ = frozenset(
-    ["doc", "xls", "ppt", "xlsx", "xlsm", "odt", "ods", "odp", "rtf", "epub", "eml", "msg", "mht", "zip", "7z", "rar", "gz", "tar", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "heic", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "wps", "et", "dps", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
+    ["doc", "xls", "ppt", "xlsx", "xlsm", "ods", "odp", "mht", "zip", "7z", "rar", "gz", "tar", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "heic", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "wps", "et", "dps", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
 )  # fmt: skip
 
 

@@ -5,6 +5,8 @@ source before a tree is built, because libxml2 drops deep content without a word
 """
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from lxml import etree
@@ -95,28 +97,45 @@ _BLANK_LINE = re.compile(r"\x00\s*\x00")
 _BOLD_RANK = 10  # below every numbering
 _SKIPPED_ROLES = frozenset({"navigation", "search", "menu", "menubar", "toolbar", "contentinfo"})
 _BIG_CELL = 1_200
+# (address, description) of an image to its element; None for one that is not kept.
+Pictures = Callable[[str, str], Element | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    elements: tuple[Element, ...]
+    title: str = ""
+    author: str = ""
 
 
 def parse(source: Source) -> ParsedDocument:
     """Read an HTML file of any encoding. Raises Rejected when it is nested too deep."""
     declared = _META_CHARSET.search(source.data[:4096])
     decoded = decode(source.data, declared=declared[1].decode("ascii", "replace") if declared else "")
-    root = _tree(decoded.text)
-    elements = tuple(_elements(root)) if root is not None else ()
+    page = read_page(decoded.text)
     return ParsedDocument(
         media_type="text/html",
-        elements=elements,
+        elements=page.elements,
         quality=Quality(warnings=("lossy_encoding",) if decoded.lossy else ()),
-        title=_title(root, elements),
-        author=_meta(root, "author"),
+        title=page.title,
+        author=page.author,
         encoding=decoded.encoding,
     )
 
 
-def fragment_elements(source: str) -> list[Element]:
-    """Elements of a piece of HTML inside another format."""
+def read_page(text: str, *, pictures: Pictures | None = None) -> Page:
+    """A whole page that has been decoded, with what its head says of it."""
+    root = _tree(text)
+    if root is None:
+        return Page(elements=())
+    elements = tuple(_elements(root, pictures))
+    return Page(elements=elements, title=_title(root, elements), author=_meta(root, "author"))
+
+
+def fragment_elements(source: str, *, pictures: Pictures | None = None) -> list[Element]:
+    """Elements of a piece of HTML inside another format. pictures: what an image's address and description show."""
     root = _tree(source)
-    return _elements(root) if root is not None else []
+    return _elements(root, pictures) if root is not None else []
 
 
 def _tree(source: str) -> Any:
@@ -169,9 +188,9 @@ def _is_bold(node: Any) -> bool:
     return node.tag in {"b", "strong"} or bool(_BOLD_STYLE.search(node.get("style") or ""))
 
 
-def _elements(root: Any) -> list[Element]:
+def _elements(root: Any, pictures: Pictures | None = None) -> list[Element]:
     """Elements of a tree. In a page without any heading tag, short lines in bold throughout are its headings."""
-    reader = _Reader()
+    reader = _Reader(pictures)
     elements = reader.read(root)
     if any(element.kind is Kind.HEADING for element in elements):
         return elements
@@ -184,8 +203,9 @@ def _elements(root: Any) -> list[Element]:
 class _Reader:
     """One pass over start and end events; running text gathers in a buffer that every block edge empties."""
 
-    def __init__(self) -> None:
+    def __init__(self, pictures: Pictures | None = None) -> None:
         self.elements: list[Element] = []
+        self._pictures = pictures
         self.bold_lines: list[int] = []  # paragraphs that are bold throughout and of a heading's length
         self._buffer: list[str] = []
         self._lists: list[int | None] = []  # next number of an ordered list, None for bullets
@@ -240,7 +260,7 @@ class _Reader:
         elif tag == "br":
             self._buffer.append("\x00")
         elif tag == "img":
-            self._text(f" {node.get('alt') or ''} ")
+            self._image(node)
         elif tag in _BLOCKS:
             self._flush()
             self._caption += tag in _CAPTIONS
@@ -269,6 +289,16 @@ class _Reader:
             self._caption -= tag in _CAPTIONS
             self._content -= tag in _CONTENT
         self._bold -= _is_bold(node)
+
+    def _image(self, node: Any) -> None:
+        """A kept picture stands by itself; of another one its description remains."""
+        alt = collapse(node.get("alt") or "")
+        shown = self._pictures(node.get("src") or "", alt) if self._pictures else None
+        if shown is None:
+            self._text(f" {alt} ")
+        else:
+            self._flush()
+            self.elements.append(shown)
 
     def _open_item(self) -> None:
         number = self._lists[-1] if self._lists else None

@@ -35,7 +35,7 @@ def parse(file: IO[bytes], source: Source, *, kind: DocumentKind) -> ParsedDocum
     """
     found = FORMAT_OF[kind]
     data = file.read()
-    if found.is_text and len(data) > MAX_TEXT_BYTES:
+    if found.is_text and not found.holds_files and len(data) > MAX_TEXT_BYTES:
         raise Rejected("too_large", limit=f"{MAX_TEXT_BYTES // 1_000_000} MB of text")
     module = importlib.import_module(f"ingestion.parsing.{found.module}")
     return cast(ParsedDocument, module.parse(replace(source, data=data)))

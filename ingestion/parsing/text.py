@@ -20,7 +20,7 @@ _UNDERLINE = re.compile(r"^(={3,}|-{3,}|~{3,})$")
 def parse(source: Source) -> ParsedDocument:
     """Read a text file of any encoding. Raises nothing: every byte string is some text."""
     decoded = decode(source.data)
-    elements = dense_levels(list(_elements(_LINE_END.split(decoded.text))))
+    elements = text_elements(decoded.text)
     title = next((e.text for e in elements[:1] if e.kind is Kind.TITLE), "")
     return ParsedDocument(
         media_type="text/plain",
@@ -29,6 +29,11 @@ def parse(source: Source) -> ParsedDocument:
         title=title,
         encoding=decoded.encoding,
     )
+
+
+def text_elements(text: str) -> list[Element]:
+    """Elements of running text without markup."""
+    return dense_levels(list(_elements(_LINE_END.split(text))))
 
 
 def _elements(lines: Iterable[str]) -> Iterator[Element]:

@@ -42,6 +42,8 @@ def refused(head: bytes, name: str) -> Rejected:
         ("两个字节一个字\n".encode("utf-16-le"), "a.txt", DocumentKind.TEXT),
         (b"nul\x00 bytes in text " + b"words " * 50, "a.txt", DocumentKind.TEXT),
         (b"a,b\n1,2\n", "a.csv", DocumentKind.CSV),
+        (b"From: a@b.c\nTo: d@e.f\nMIME-Version: 1.0\n\nHi", "mail", DocumentKind.EML),
+        (b"{\\rtf1\\ansi x}", "a.rtf", DocumentKind.RTF),
         (b"PK\x03\x04rest", "a.docx", DocumentKind.ZIP),
     ],
 )
@@ -60,7 +62,6 @@ def test_kind_by_content_with_the_name_as_a_hint_among_texts(
         (b"\x7fELF\x02\x01\x01" + bytes(50), "notes.txt", "unsupported", "ELF program"),
         (b"%PDF-1.7\n", "report.docx", "wrong_name", "PDF"),
         (b"just words", "sheet.odt", "wrong_name", "plain text"),
-        (b"From: a@b.c\nTo: d@e.f\nMIME-Version: 1.0\n\nHi", "mail", "unsupported", "EML"),
     ],
 )
 def test_other_kinds_are_named(head: bytes, name: str, code: str, kind: str) -> None:
