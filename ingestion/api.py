@@ -32,6 +32,8 @@ from ingestion import bulk, files, selectors, services
 from ingestion import serializers as shapes
 from ingestion.access import access_version, follows_collection, plan_collection, plan_document
 from ingestion.blobs import store
+from ingestion.conditions import conditions_in
+from ingestion.facets import summary_of
 from ingestion.intake import require_place
 from ingestion.models import Collection, Document, DocumentVersion
 from ingestion.values import SourceFile, clean_name
@@ -39,7 +41,16 @@ from kb_platform.api import Pages
 from kb_platform.errors import InvalidInput
 from kb_platform.policies import Access, policy
 
-FILTERS = ("collection", "state", "doc_type", "language", "owner", "view")
+FILTERS = (
+    "collection", "state", "verdict", "doc_type", "department", "security_level", "language", "owner", "view",
+)  # fmt: skip
+FILTER_PARAMETERS = [
+    *(OpenApiParameter(name) for name in (*FILTERS, "q", "tag")),
+    OpenApiParameter(
+        "metadata.<key>",
+        description="Equal to a value of an own field; `metadata.<key>.gte`, `.lte`, `.gt`, `.lt` and `.contains` compare.",
+    ),
+]
 READERS = ("search", "ask", "ingest")  # token scopes that may look; what may be seen depends on grants
 
 
@@ -164,22 +175,36 @@ def _managed_document(request: Request, uid: str) -> Document:
     return document
 
 
+def _filtered(request: Request) -> QuerySet[Document]:
+    """The documents open to the caller that meet the conditions in the address."""
+    wanted = request.query_params
+    named: dict[str, Any] = {name: wanted.get(name, "") for name in FILTERS}
+    own = [(name, value) for name, values in wanted.lists() for value in values]
+    filters = selectors.DocumentFilters(
+        **named,
+        text=wanted.get("q", ""),
+        tags=tuple(wanted.getlist("tag")),
+        conditions=conditions_in(own),
+        user_id=principal_on(request).user_id,
+    )
+    return selectors.filter_documents(selectors.documents_for(principal_on(request)), filters)
+
+
+@policy(Access.SIGNED_IN, scope=READERS)
+class DocumentSummary(APIView):
+    @extend_schema(parameters=FILTER_PARAMETERS, responses=shapes.SummaryOutput)
+    def get(self, request: Request) -> Response:
+        """How many documents are in which state, how well they were read, and which values they have: in a few queries,
+        however many there are. Filters as of the list; everything counts only what is open to the caller.
+        """
+        return Response(shapes.summary_json(summary_of(_filtered(request))))
+
+
 @policy(Access.SIGNED_IN, scope=READERS, write_scope="ingest")
 class DocumentList(APIView):
-    @extend_schema(
-        parameters=[OpenApiParameter(name) for name in (*FILTERS, "q", "tag")],
-        responses=shapes.DocumentOutput(many=True),
-    )
+    @extend_schema(parameters=FILTER_PARAMETERS, responses=shapes.DocumentOutput(many=True))
     def get(self, request: Request) -> Response:
-        wanted = request.query_params
-        filters = selectors.DocumentFilters(
-            **{name: wanted.get(name, "") for name in FILTERS},
-            text=wanted.get("q", ""),
-            tags=tuple(wanted.getlist("tag")),
-            user_id=principal_on(request).user_id,
-        )
-        rows = selectors.filter_documents(selectors.documents_for(principal_on(request)), filters)
-        return paged(self, request, rows, shapes.DocumentOutput)
+        return paged(self, request, _filtered(request), shapes.DocumentOutput)
 
     @extend_schema(request={"multipart/form-data": shapes.UploadInput}, responses={201: shapes.UploadOutput})
     def post(self, request: Request) -> Response:

@@ -16,6 +16,7 @@ urlpatterns = [
     path("collections/<str:uid>/access", api.CollectionAccess.as_view(), name="api_collection_access"),
     path("holders", api.HolderList.as_view(), name="api_holders"),
     path("documents", api.DocumentList.as_view(), name="api_documents"),
+    path("documents/summary", api.DocumentSummary.as_view(), name="api_document_summary"),
     path("documents/bulk", api_bulk.DocumentBulk.as_view(), name="api_document_bulk"),
     path("trash", api.TrashList.as_view(), name="api_trash"),
     path("trash/<str:uid>/restore", api.TrashRestore.as_view(), name="api_trash_restore"),

@@ -237,6 +237,14 @@ def log_of(events: Iterable[ProcessingEvent]) -> list[LogRow]:
     return rows
 
 
+def durations_of(version: DocumentVersion) -> list[LogRow]:
+    """The steps of the last run that were done, each with how long it took; one of no length to speak of is left out."""
+    rows = log_of(version.events.all())
+    begun = max((place for place, row in enumerate(rows) if row.stage == "received"), default=-1)
+    done = [row for row in rows[begun + 1 :] if row.outcome == "done" and row.duration]
+    return [row for row in done if row.duration and row.duration.total_seconds() >= 0.001]
+
+
 def _tells_of(rows: Sequence[LogRow], event: ProcessingEvent) -> bool:
     """Whether the last step says already how it ended."""
     return bool(rows) and rows[-1].ended == event.at and rows[-1].stage != "received"

@@ -4,7 +4,7 @@ Read as somebody, in a number of queries that does not grow with the documents: 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -19,59 +19,92 @@ from django.utils.translation import ngettext
 from accounts.models import BuiltinGroup, GroupScopeGrant, UserScopeGrant
 from accounts.permissions.visibility import scope_levels
 from accounts.values import Permission, Principal
-from ingestion.models import Collection, Document, SavedView
-from ingestion.selectors import DocumentFilters, documents_in, filter_documents, state_of_documents
+from ingestion.conditions import MAX_CONDITIONS, PREFIX, conditions_in
+from ingestion.facets import COLUMNS, Counts, count_facets
+from ingestion.fields import fields_by_key
+from ingestion.models import Collection, Document, MetadataField, SavedView
+from ingestion.selectors import (
+    DocumentFilters,
+    documents_in,
+    filter_documents,
+    read_share_of_documents,
+    state_of_documents,
+)
 
 ROWS = 25
+PICKED = (MetadataField.Kind.CHOICE, MetadataField.Kind.BOOLEAN)  # own fields whose values are offered
 NAMES_SHOWN = 2
 FIELDS = {
     "collection": "collection",
     "state": "state",
+    "quality": "verdict",
     "type": "doc_type",
+    "department": "department",
+    "level": "security_level",
     "language": "language",
     "owner": "owner",
     "q": "text",
     "view": "view",
 }
-ORDERS = {
-    "title": "title",
-    "state": "state",
-    "passages": "active_version__chunk_count",
-    "changed": "updated_at",
+ORDERS: dict[str, Callable[[], Any]] = {
+    "title": lambda: F("title"),
+    "state": state_of_documents,
+    "quality": read_share_of_documents,
+    "passages": lambda: F("active_version__chunk_count"),
+    "changed": lambda: F("updated_at"),
 }
 DEFAULT_ORDER = "-changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListQuery:
-    """What the address of the list says: filters and an order. `number` is the page, from 1."""
+    """What the address of the list says: filters and an order. `number` is the page, from 1.
+
+    own: names and values of the conditions on own fields, as they stand in the address.
+    """
 
     filters: DocumentFilters
     order: str = DEFAULT_ORDER
     number: int = 1
+    own: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def parse(cls, query: Mapping[str, str], principal: Principal) -> "ListQuery":
         """From a query string; an order that is none counts as not given."""
         named: dict[str, Any] = {attribute: query.get(name, "")[:300] for name, attribute in FIELDS.items()}
+        tag = query.get("tag", "")[:300]
+        own = [(name[:300], query[name][:300]) for name in query if name.startswith(PREFIX) and query[name]]
+        own = sorted(own)[:MAX_CONDITIONS]
         order = query.get("sort", "")
         page = query.get("page", "")
         return cls(
-            filters=DocumentFilters(**named, user_id=principal.user_id),
+            filters=DocumentFilters(
+                **named,
+                tags=(tag,) if tag else (),
+                conditions=conditions_in(own),
+                user_id=principal.user_id,
+            ),
             order=order if order.removeprefix("-") in ORDERS else DEFAULT_ORDER,
             number=int(page) if page.isascii() and page.isdecimal() and 0 < len(page) < 7 else 1,
+            own=tuple(own),
         )
 
     @property
+    def values(self) -> dict[str, str]:
+        """The filters that are set, by their names in the address."""
+        named = {name: getattr(self.filters, attribute) for name, attribute in FIELDS.items()}
+        named["tag"] = next(iter(self.filters.tags), "")
+        return {name: value for name, value in (named | dict(self.own)).items() if value}
+
+    @property
     def is_filtered(self) -> bool:
-        return any(getattr(self.filters, attribute) for attribute in FIELDS.values())
+        return bool(self.values)
 
     @property
     def address(self) -> str:
         """The filters and the order as a query string, without the page: what is saved, or sent with a bulk form."""
-        parts = {name: getattr(self.filters, attribute) for name, attribute in FIELDS.items()}
-        parts["sort"] = "" if self.order == DEFAULT_ORDER else self.order
-        return urlencode({name: value for name, value in parts.items() if value})
+        order = {} if self.order == DEFAULT_ORDER else {"sort": self.order}
+        return urlencode(self.values | order)
 
     def matching(self, documents: QuerySet[Document]) -> QuerySet[Document]:
         return filter_documents(documents, self.filters)
@@ -83,15 +116,6 @@ class Audience:
 
     words: str
     is_own: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facets:
-    """What the filters can be set to: values that occur among the visible documents."""
-
-    doc_types: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()
-    owners: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,12 +143,17 @@ class Listing:
 
     @cached_property
     def _counts(self) -> dict[str, int]:
-        plain = Document.objects.filter(scope_id__in=list(self.levels)).order_by()
-        if not self.query.is_filtered:
-            total = plain.count()
-            return {"visible": total, "matching": total}
-        matching = self.query.matching(plain).values("pk")
-        return plain.aggregate(visible=Count("pk"), matching=Count("pk", filter=Q(pk__in=matching)))
+        doubtful = filter_documents(self._plain, DocumentFilters(view="doubtful")).values("pk")
+        wanted = {"visible": Count("pk"), "doubtful": Count("pk", filter=Q(pk__in=doubtful))}
+        if self.query.is_filtered:
+            matching = self.query.matching(self._plain).values("pk")
+            wanted["matching"] = Count("pk", filter=Q(pk__in=matching))
+        return self._plain.aggregate(**wanted)
+
+    @property
+    def _plain(self) -> QuerySet[Document]:
+        """What is visible, with no more tables than the access check needs."""
+        return Document.objects.filter(scope_id__in=list(self.levels)).order_by()
 
     @property
     def visible_count(self) -> int:
@@ -132,7 +161,12 @@ class Listing:
 
     @property
     def total(self) -> int:
-        return self._counts["matching"]
+        return self._counts.get("matching", self._counts["visible"])
+
+    @property
+    def doubtful_count(self) -> int:
+        """How many of the visible documents look badly read."""
+        return self._counts["doubtful"]
 
     @cached_property
     def rows(self) -> list[Document]:
@@ -143,12 +177,9 @@ class Listing:
     def page(self) -> Page[Document]:
         """The page is found on narrow rows, with no more tables than the filters and the order need; then it is read."""
         order, backwards = self.query.order.removeprefix("-"), self.query.order.startswith("-")
-        narrow = Document.objects.filter(scope_id__in=list(self.levels))
-        column = F(ORDERS[order])
-        if order == "state":
-            narrow = narrow.alias(state=state_of_documents())
+        column = ORDERS[order]()
         first = column.desc(nulls_last=True) if backwards else column.asc(nulls_last=True)
-        ordered = self.query.matching(narrow).order_by(first, "-pk" if backwards else "pk")
+        ordered = self.query.matching(self._plain).order_by(first, "-pk" if backwards else "pk")
         paginator: Paginator[Document] = Paginator([], ROWS)
         paginator.count = self.total  # counted together with what is visible
         page = paginator.get_page(self.query.number)
@@ -171,18 +202,31 @@ class Listing:
         return list(SavedView.objects.filter(user_id=self.principal.user_id))
 
     @cached_property
-    def facets(self) -> Facets:
-        visible = Document.objects.filter(scope_id__in=list(self.levels)).order_by()
-        found = visible.values("doc_type", "language", "owner_id", "owner__name", "owner__email").distinct()
-        rows = list(found[:2000])
-        owners = {
-            row["owner_id"]: row["owner__name"] or row["owner__email"] for row in rows if row["owner_id"]
-        }
-        return Facets(
-            doc_types=tuple(sorted({row["doc_type"] for row in rows} - {""})),
-            languages=tuple(sorted({row["language"] for row in rows} - {""})),
-            owners=tuple(sorted(owners.items(), key=lambda pair: pair[1].casefold())),
-        )
+    def own_fields(self) -> dict[str, MetadataField]:
+        """By key: what the visible collections define, or the one that is looked at."""
+        wanted = self.query.filters.collection
+        shown = [row.pk for row in self.collections if not wanted or str(row.uid) == wanted]
+        return fields_by_key(shown)
+
+    @cached_property
+    def facets(self) -> Counts:
+        """The values that each filter can be set to, with how many documents that leaves beside the other filters."""
+        own = [key for key, field in self.own_fields.items() if field.kind in PICKED]
+        found: Counts = {}
+        for without in self._combinations(own):
+            query = without_filter(self.query, without) if without else self.query
+            documents = query.matching(self._plain)
+            names = {without} if without else {*COLUMNS, "tag", *(PREFIX + key for key in own)}
+            if not without:
+                names -= set(self.query.values)
+            keys = [name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)]
+            found |= count_facets(documents, names, own_keys=keys)
+        return found
+
+    def _combinations(self, own: Sequence[str]) -> list[str]:
+        """Nothing, for the filters that are not set, and each filter that is set and offers values."""
+        offered = {*COLUMNS, "tag", *(PREFIX + key for key in own)}
+        return ["", *(name for name in self.query.values if name in offered)]
 
     @cached_property
     def audiences(self) -> dict[int, Audience]:
@@ -202,7 +246,10 @@ def matching_documents(principal: Principal, query: ListQuery) -> QuerySet[Docum
 
 
 def without_filter(query: ListQuery, name: str) -> ListQuery:
-    cleared: dict[str, Any] = {FIELDS[name]: ""}
+    if name.startswith(PREFIX):
+        own = tuple(pair for pair in query.own if pair[0] != name)
+        return replace(query, own=own, filters=replace(query.filters, conditions=conditions_in(own)))
+    cleared: dict[str, Any] = {"tags": ()} if name == "tag" else {FIELDS[name]: ""}
     return replace(query, filters=replace(query.filters, **cleared))
 
 

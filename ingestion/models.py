@@ -39,6 +39,38 @@ class Collection(models.Model):
         return self.name
 
 
+class MetadataField(models.Model):
+    """One field that a collection's managers defined for its documents; values lie in `Document.metadata` under `key`.
+
+    The key never changes, so that renaming breaks no filter. A removed field keeps its row and the documents their values.
+    """
+
+    class Kind(models.TextChoices):
+        TEXT = "text", _("Text")
+        NUMBER = "number", _("Number")
+        DATE = "date", _("Date")
+        BOOLEAN = "boolean", _("Yes or no")
+        CHOICE = "choice", _("Choice")
+
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="fields")
+    key = models.CharField(max_length=60, help_text="The name that programs use; made from the first label")
+    label = models.CharField(_("name"), max_length=60)
+    kind = models.CharField(_("kind"), max_length=10, choices=Kind.choices)
+    choices: Any = models.JSONField(default=list, help_text="What a field of kind choice offers, in order")
+    removed_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["collection", "key"], name="one_field_per_key"),
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+
 class Document(models.Model):
     uid = models.UUIDField(default=new_uid, unique=True, editable=False)
     collection = models.ForeignKey(Collection, on_delete=models.PROTECT, related_name="documents")
@@ -58,6 +90,9 @@ class Document(models.Model):
     )
     source_uri = models.CharField(max_length=2000, blank=True)
     title = models.CharField(_("title"), max_length=500)
+    retitled_at = models.DateTimeField(
+        null=True, help_text="The title changed then, and stands in the index as it was before"
+    )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -87,6 +122,9 @@ class Document(models.Model):
             models.Index(fields=["scope", "-updated_at"], name="document_by_scope"),
             models.Index(fields=["-updated_at", "-id"], name="document_by_change"),
             models.Index(fields=["title", "id"], name="document_by_title"),
+            models.Index(
+                fields=["retitled_at"], condition=Q(retitled_at__isnull=False), name="document_retitled"
+            ),
             GinIndex(fields=["tags"], name="document_tags"),
             GinIndex(fields=["metadata"], name="document_metadata", opclasses=["jsonb_path_ops"]),
         ]
@@ -119,6 +157,15 @@ UNFINISHED = (
 )
 
 
+class Verdict(models.TextChoices):
+    """How well a version was read, in one word; `ingestion.quality.judge` alone decides it."""
+
+    UNREAD = "unread", _("No usable text")
+    BADLY = "badly", _("Badly read")
+    PARTLY = "partly", _("Read in part")
+    WELL = "well", _("Read well")
+
+
 class DocumentVersion(models.Model):
     document = models.ForeignKey(Document, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
@@ -130,6 +177,13 @@ class DocumentVersion(models.Model):
     reason_code = models.CharField(max_length=50, blank=True)
     reason_params: Any = models.JSONField(default=dict)
     quality: Any = models.JSONField(default=dict)
+    verdict = models.CharField(max_length=10, choices=Verdict.choices, blank=True, help_text="Once read")
+    read_share = models.FloatField(null=True, help_text="0..1, how much of the file was read well")
+    author = models.CharField(max_length=500, blank=True, help_text="As the file names it")
+    file_title = models.CharField(max_length=500, blank=True, help_text="As the file names itself")
+    file_created_at = models.DateTimeField(null=True, help_text="As the file says")
+    file_modified_at = models.DateTimeField(null=True, help_text="As the file says")
+    encoding = models.CharField(max_length=40, blank=True)
     page_count = models.PositiveIntegerField(null=True)
     chunk_count = models.PositiveIntegerField(default=0)
     chunking = models.CharField(max_length=60, blank=True, help_text="Key of how its chunks were cut")
@@ -143,7 +197,10 @@ class DocumentVersion(models.Model):
     class Meta:
         ordering = ["-number"]
         constraints = [models.UniqueConstraint(fields=["document", "number"], name="version_number_once")]
-        indexes = [models.Index(fields=["blob"], name="version_blob")]
+        indexes = [
+            models.Index(fields=["blob"], name="version_blob"),
+            models.Index(fields=["verdict"], name="version_by_verdict"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.file_name} v{self.number}"
@@ -522,11 +579,15 @@ class ProcessingEvent(models.Model):
 
 
 class UploadBatch(models.Model):
-    """Files sent together into one collection. `grants` holds the list of their own that they got, None for none."""
+    """Files sent together into one collection. `grants` holds the list of their own that they got, None for none;
+
+    `attributes` the metadata that each of their documents is given.
+    """
 
     uid = models.UUIDField(default=new_uid, unique=True, editable=False)
     collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="upload_batches")
     grants: Any = models.JSONField(null=True)
+    attributes: Any = models.JSONField(default=dict, help_text="What is said of each of its files")
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
@@ -591,7 +652,7 @@ class BulkChange(models.Model):
     """What was done to many documents at once, kept so that whoever did it can take it back.
 
     `before` maps document ids to what they were: the ids of the old and the new collection of a move, the scope's id of a
-    deletion. Deleted documents wait in `scope`, which is granted to nobody, until `purge_after`; whoever manages
+    deletion, the old and the new values of changed metadata. Deleted documents wait in `scope`, which is granted to nobody, until `purge_after`; whoever manages
     `Document.trashed_from` brings them back.
     """
 
@@ -601,6 +662,7 @@ class BulkChange(models.Model):
         RESTORE = "restore", _("Brought back")
         REREAD = "reread", _("Read again")
         DELETE = "delete", _("Deleted")
+        METADATA = "metadata", _("Metadata changed")
 
     uid = models.UUIDField(default=new_uid, unique=True, editable=False)
     actor = models.ForeignKey(

@@ -17,7 +17,7 @@ from django.db import transaction
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from ingestion import blobs, corrections, ledger, rechunking
+from ingestion import blobs, corrections, ledger, quality, rechunking
 from ingestion.chunking.choices import from_key
 from ingestion.chunking.drafts import ChunkDraft, ChunkedDocument, TokenCounter
 from ingestion.chunking.structure import chunk_document, chunk_elements
@@ -36,6 +36,7 @@ from ingestion.models import (
     IndexGeneration,
     IngestJob,
     Section,
+    Verdict,
     VersionPart,
     VersionState,
 )
@@ -47,7 +48,6 @@ from ingestion.rechunking import Turn
 log = logging.getLogger(__name__)
 EMBED_SLICE = 32  # texts between two looks at the ledger
 INSERT_BATCH = 500
-LACKING = {"pages_without_text", "pages_failed", "pages_garbled", "repaired", "parts_skipped"}
 
 
 def read(lease: Lease, counter: TokenCounter) -> None:
@@ -84,6 +84,8 @@ def read(lease: Lease, counter: TokenCounter) -> None:
         if doubtful and lease.failures + 1 < ledger.MAX_FAILURES:
             raise  # perhaps the machine's fault: counted, and tried again
         state = VersionState.QUARANTINED if doubtful else VersionState.REJECTED
+        if refusal.code in quality.NO_TEXT:
+            DocumentVersion.objects.filter(pk=version.pk).update(verdict=Verdict.UNREAD, read_share=0.0)
         ledger.end_lease(lease, IngestJob.State.FAILED, state, refusal.code, **refusal.params)
         log.info("not taken", extra={"file": version.file_name, "reason": refusal.code})
         return
@@ -148,10 +150,7 @@ def _store_draft(
     )
     store_chunks(active_generation(), version, chunked)
     corrections.note_outcomes(version, chunked.lost)
-    version.media_type, version.language = parsed.media_type, parsed.language
-    version.quality = asdict(parsed.quality)
-    version.page_count, version.chunk_count = parsed.quality.pages, len(chunked.chunks)
-    version.save(update_fields=["media_type", "language", "quality", "page_count", "chunk_count", "chunking"])
+    _describe(version, parsed, len(chunked.chunks))
     if document.title == version.file_name != title:
         document.title = title
         document.save(update_fields=["title"])
@@ -162,6 +161,29 @@ def _store_draft(
         total=len(chunked.chunks),
         unit="chunks",
     )
+
+
+def _describe(version: DocumentVersion, parsed: ParsedDocument, chunk_count: int) -> None:
+    """What the file says of itself, and how well it was read."""
+    report = quality.report_of(parsed)
+    judgement = quality.judge(report)
+    facts = {
+        "media_type": parsed.media_type,
+        "language": parsed.language,
+        "encoding": parsed.encoding[:40],
+        "author": parsed.author[:500],
+        "file_title": parsed.title[:500],
+        "file_created_at": quality.moment_of(parsed.created),
+        "file_modified_at": quality.moment_of(parsed.modified),
+        "quality": report,
+        "verdict": judgement.verdict,
+        "read_share": judgement.share,
+        "page_count": parsed.quality.pages,
+        "chunk_count": chunk_count,
+    }
+    for name, value in facts.items():
+        setattr(version, name, value)
+    version.save(update_fields=[*facts, "chunking"])
 
 
 def store_chunks(
@@ -267,7 +289,7 @@ def publish(lease: Lease, chunks: Sequence[Chunk], vectors: Sequence[NDArray[np.
     put_into_index(document, chunks, vectors)
     _replace_active(document, version)
     rechunking.request_if_outdated(document, version)
-    state = VersionState.PARTLY_LIVE if _lacks_parts(version) else VersionState.LIVE
+    state = VersionState.PARTLY_LIVE if quality.lacks_parts(version.quality) else VersionState.LIVE
     ledger.end_lease(lease, IngestJob.State.SUCCEEDED, state, "")
     log.info("live", extra={"file": version.file_name, "version": version.number, "chunks": len(chunks)})
 
@@ -288,11 +310,6 @@ def put_into_index(
     tables.delete_rows(generation.number, document.pk)
     if document.archived_at is None:
         tables.insert_rows(generation.number, document_id=document.pk, scope_id=document.scope_id, rows=rows)
-
-
-def _lacks_parts(version: DocumentVersion) -> bool:
-    """Whether some of the file's text is not in the index; other warnings are about form."""
-    return any(warning.partition(":")[0] in LACKING for warning in version.quality.get("warnings", ()))
 
 
 def _replace_active(document: Document, version: DocumentVersion) -> None:

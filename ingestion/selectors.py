@@ -1,15 +1,16 @@
 """Reading collections, documents and jobs, always as somebody. What one may not see is NotFound, as if it did not exist."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Case, CharField, Count, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, NullIf
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Permission, Principal
+from ingestion.conditions import FieldCondition, matching
 from ingestion.models import (
     IN_FORCE,
     UNFINISHED,
@@ -19,6 +20,7 @@ from ingestion.models import (
     DocumentVersion,
     Element,
     IngestJob,
+    Verdict,
     VersionState,
 )
 from kb_platform.errors import NotFound
@@ -30,6 +32,8 @@ NEEDS_ATTENTION = (
     VersionState.CANCELLED,
     VersionState.PARTLY_LIVE,
 )
+DOUBTFUL = (Verdict.UNREAD, Verdict.BADLY, Verdict.PARTLY)
+DOCUMENT_VIEWS = ("mine", "attention", "doubtful", "restricted", "archived")
 DOCUMENT_STATES = ("processing", "live", "partly_live", "rejected", "quarantined", "archived")
 
 
@@ -99,6 +103,17 @@ def state_of_documents() -> Case:
     )
 
 
+def verdict_of_documents() -> Coalesce:
+    """How well a document was read: the version that readers get, else the newest."""
+    return Coalesce(
+        NullIf("active_version__verdict", Value("")), "latest_version__verdict", output_field=CharField()
+    )
+
+
+def read_share_of_documents() -> Coalesce:
+    return Coalesce("active_version__read_share", "latest_version__read_share")
+
+
 def get_document(principal: Principal, uid: str) -> Document:
     document = documents_for(principal).filter(uid=parse_uid(uid)).first()
     if document is None:
@@ -110,24 +125,29 @@ def get_document(principal: Principal, uid: str) -> Document:
 class DocumentFilters:
     """What narrows a list of documents. Texts as they were typed; an unknown value matches nothing.
 
-    view: "mine" (owned by `user_id`), "attention", "restricted" (with a list of its own) or "archived".
+    view: "mine" (owned by `user_id`), "attention", "doubtful" (badly read, or in part), "restricted" (with a list of
+    its own) or "archived". conditions: on own fields.
     """
 
     collection: str = ""
     state: str = ""
     doc_type: str = ""
+    department: str = ""
+    security_level: str = ""
     language: str = ""
+    verdict: str = ""
     owner: str = ""
     text: str = ""
     view: str = ""
     tags: tuple[str, ...] = ()
+    conditions: tuple[FieldCondition, ...] = ()
     user_id: int | None = None
 
 
 def filter_documents(documents: QuerySet[Document], wanted: DocumentFilters) -> QuerySet[Document]:
     """Narrow a list. An unknown collection or state matches nothing, nor does a text that no column can hold."""
-    exact = (wanted.state, wanted.doc_type, wanted.language, *wanted.tags)
-    if not all(map(is_storable, exact)):
+    equal = {name: getattr(wanted, name) for name in EXACT if getattr(wanted, name)}
+    if not all(map(is_storable, (wanted.state, wanted.verdict, *equal.values(), *wanted.tags))):
         return documents.none()
     if wanted.collection:
         documents = documents.filter(collection__uid=parse_uid(wanted.collection))
@@ -144,12 +164,24 @@ def filter_documents(documents: QuerySet[Document], wanted: DocumentFilters) -> 
         )
     if wanted.tags:
         documents = documents.filter(tags__contains=list(wanted.tags))
-    equal = {"doc_type": wanted.doc_type, "language": wanted.language}
-    return documents.filter(**{name: value for name, value in equal.items() if value}, **_view(wanted))
+    if wanted.verdict:
+        documents = documents.filter(_judged([wanted.verdict]))
+    return documents.filter(matching(wanted.conditions), _view(wanted), **equal)
 
 
-def _view(wanted: DocumentFilters) -> dict[str, Any]:
+EXACT = ("doc_type", "department", "security_level", "language")
+
+
+def _judged(verdicts: Sequence[str]) -> Q:
+    return Q(active_version__verdict__in=verdicts) | Q(
+        active_version=None, latest_version__verdict__in=verdicts
+    )
+
+
+def _view(wanted: DocumentFilters) -> Q:
     """The lookups of a built-in view."""
+    if wanted.view == "doubtful":
+        return _judged(DOUBTFUL) & Q(archived_at=None)
     views: dict[str, dict[str, Any]] = {
         "": {},
         "mine": {"owner_id": wanted.user_id},
@@ -157,7 +189,7 @@ def _view(wanted: DocumentFilters) -> dict[str, Any]:
         "restricted": {"scope__collection": None},
         "archived": {"archived_at__isnull": False},
     }
-    return views.get(wanted.view, {"pk": None})
+    return Q(**views.get(wanted.view, {"pk": None}))
 
 
 def is_number(text: str) -> bool:

@@ -9,8 +9,12 @@ from rest_framework import serializers
 
 from accounts.serializers import GrantChangeOutput, GrantSerializer, render_grants, terms_as_json
 from ingestion.access import AccessPlan
-from ingestion.models import Chunk, Collection, Document, DocumentVersion, IngestJob
+from ingestion.conditions import PREFIX
+from ingestion.facets import Summary
+from ingestion.models import Chunk, Collection, Document, DocumentVersion, IngestJob, Verdict
+from ingestion.quality import reasons_of, verdict_text
 from ingestion.reasons import reason_text
+from ingestion.selectors import DOCUMENT_STATES
 from ingestion.values import Attributes
 from kb_platform.json_values import is_usable
 
@@ -148,11 +152,27 @@ class VersionInForce(serializers.Serializer[DocumentVersion]):
     size_bytes = serializers.IntegerField()
     media_type = serializers.CharField()
     quality = serializers.DictField()
+    verdict = serializers.ChoiceField(Verdict.choices, help_text="How well it was read; empty until then.")
+    verdict_text = serializers.SerializerMethodField(help_text="The verdict in words, with the first reason.")
+    notes = serializers.SerializerMethodField(help_text="What was not read well, a sentence each.")
+    read_share = serializers.FloatField(help_text="0..1, how much of the file was read well.")
+    author = serializers.CharField(help_text="As the file names it.")
+    file_title = serializers.CharField(help_text="As the file names itself.")
+    file_created_at = serializers.DateTimeField(help_text="As the file says.")
+    file_modified_at = serializers.DateTimeField(help_text="As the file says.")
+    encoding = serializers.CharField()
     pages = serializers.IntegerField(source="page_count")
     chunks = serializers.IntegerField(source="chunk_count")
     language = serializers.CharField()
     created_at = serializers.DateTimeField()
     published_at = serializers.DateTimeField()
+
+    def get_verdict_text(self, version: DocumentVersion) -> str:
+        return verdict_text(version)
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_notes(self, version: DocumentVersion) -> list[str]:
+        return reasons_of(version)
 
 
 class VersionOutput(VersionInForce):
@@ -170,6 +190,7 @@ class VersionOutput(VersionInForce):
 class LatestVersion(serializers.Serializer[DocumentVersion]):
     number = serializers.IntegerField()
     state = serializers.CharField()
+    verdict = serializers.ChoiceField(Verdict.choices)
     reason = serializers.SerializerMethodField()
     job = serializers.SerializerMethodField()
 
@@ -203,6 +224,47 @@ class DocumentOutput(serializers.Serializer[Document]):
 
     def get_collection(self, document: Document) -> str:
         return str(document.collection.uid)
+
+
+class CountOutput(serializers.Serializer[Any]):
+    value = serializers.CharField()
+    count = serializers.IntegerField()
+
+
+class SummaryOutput(serializers.Serializer[Any]):
+    """facets: by name (`doc_type`, `department`, `security_level`, `language`, `tags`, `metadata.<key>` of texts and truth
+    values), the values of most documents first, at most 50 each.
+    """
+
+    documents = serializers.IntegerField()
+    passages = serializers.IntegerField(help_text="That readers can find.")
+    pages = serializers.IntegerField()
+    size_bytes = serializers.IntegerField(help_text="Of the files in force.")
+    states = serializers.DictField(child=serializers.IntegerField())
+    verdicts = serializers.DictField(child=serializers.IntegerField())
+    facets = serializers.DictField(child=CountOutput(many=True))
+
+
+FACET_NAMES = {
+    "type": "doc_type",
+    "department": "department",
+    "level": "security_level",
+    "language": "language",
+    "tag": "tags",
+}
+
+
+def summary_json(summary: Summary) -> dict[str, Any]:
+    counts = summary.counts
+    zeros = dict.fromkeys(DOCUMENT_STATES, 0), dict.fromkeys(Verdict.values, 0)
+    facets = {FACET_NAMES[name]: rows for name, rows in counts.items() if name in FACET_NAMES}
+    facets |= {name: rows for name, rows in counts.items() if name.startswith(PREFIX)}
+    return {
+        **summary.totals,
+        "states": zeros[0] | {row.value: row.count for row in counts["state"]},
+        "verdicts": zeros[1] | {row.value: row.count for row in counts["quality"]},
+        "facets": {name: CountOutput(rows, many=True).data for name, rows in facets.items()},
+    }
 
 
 class TrashedOutput(serializers.Serializer[Document]):

@@ -58,6 +58,10 @@ GROUPS = (
             "collection.updated": _("Changed a collection"),
             "collection.chunking_changed": _("Changed how documents are cut"),
             "collection.deleted": _("Deleted a collection"),
+            "collection.field_added": _("Added a metadata field"),
+            "collection.field_changed": _("Changed a metadata field"),
+            "collection.field_removed": _("Removed a metadata field"),
+            "collection.field_restored": _("Brought a metadata field back"),
         },
     ),
     ActionGroup(

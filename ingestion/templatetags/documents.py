@@ -1,6 +1,7 @@
 """How documents, versions and chunks read on a page: state, stage track, reasons. Formatting only."""
 
-import re
+import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -9,10 +10,13 @@ from urllib.parse import urlencode
 
 from django.template import Library
 from django.urls import reverse
+from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django_stubs_ext import StrOrPromise
 
+from ingestion import quality
+from ingestion.fields import shown_values
 from ingestion.inspection import LogRow
 from ingestion.listing import ListQuery
 from ingestion.models import (
@@ -22,13 +26,15 @@ from ingestion.models import (
     Document,
     DocumentVersion,
     IngestJob,
+    MetadataField,
     UploadedFile,
+    Verdict,
     VersionState,
 )
 from ingestion.parsing.errors import reason_text as parsing_reason
-from ingestion.parsing.errors import warning_text
 from ingestion.reasons import REASONS, reason_text, refusal_text
 from ingestion.uploads import BatchCounts
+from kb_platform.templatetags.shell import language_name
 
 register = Library()
 FAILED = (VersionState.REJECTED, VersionState.QUARANTINED, VersionState.CANCELLED)
@@ -98,7 +104,7 @@ def document_state(document: Document) -> StateMark:
     label, kind, icon = STATES[document.state]  # type: ignore[attr-defined]
     latest = document.latest_version
     if latest is None or latest.pk == document.active_version_id or document.archived_at:
-        return StateMark(label=label, kind=kind, icon=icon)
+        return StateMark(label=label, kind=kind, icon=icon, extra=partly_read(document.active_version))
     extra: StrOrPromise = ""
     if document.active_version_id and latest.state in UNFINISHED:
         extra = _("Version %(n)d is being read") % {"n": latest.number}
@@ -181,27 +187,99 @@ def source_url(document: Document, chunk: Chunk) -> str:
 
 @register.filter
 def quality_facts(version: DocumentVersion) -> list[tuple[str, Any]]:
-    """Label and value pairs of the quality report."""
+    """Label and value pairs of the quality report; what does not apply to the file is left out."""
     report = version.quality or {}
+    read = quality.pages_read(version)
+    characters = report.get("characters") or 0
     facts: list[tuple[str, Any]] = []
-    if version.page_count:
-        facts.append((_("Pages"), version.page_count))
-    if report.get("pages_with_text") is not None and version.page_count:
-        facts.append((_("Pages with text"), report["pages_with_text"]))
-    if report.get("characters") is not None:
-        facts.append((_("Characters"), f"{report['characters']:,}"))
-    if report.get("tables"):
-        facts.append((_("Tables"), report["tables"]))
-    facts.append((_("Passages"), version.chunk_count))
-    if garbled := report.get("garble_ratio"):
-        facts.append((_("Unreadable characters"), f"{garbled:.1%}"))
+    if read:
+        facts.append((_("Pages read"), _("%(read)s of %(total)s") % _pair(*read)))
+    facts.append((_("Characters"), _characters(characters, read)))
+    if recognised := _recognised(report, version.page_count):
+        facts.append((_("Recognised in pictures"), recognised))
+    facts.append((_("Unreadable characters"), quality.percent(report.get("garble_ratio") or 0.0)))
+    for name, label in (
+        ("tables", _("Tables")),
+        ("pictures", _("Pictures")),
+        ("attachments", _("Attachments")),
+    ):
+        if report.get(name):
+            facts.append((label, grouped(report[name])))
+    facts.append((_("Passages"), grouped(version.chunk_count)))
+    if language := language_name(version.language):
+        facts.append((_("Language"), language))
+    if version.encoding:
+        facts.append((_("Encoding"), version.encoding))
     return facts
+
+
+def _pair(done: int, total: int) -> dict[str, str]:
+    return {"read": f"{done:,}", "total": f"{total:,}"}
+
+
+def _characters(count: int, read: tuple[int, int] | None) -> str:
+    if not read or not read[0]:
+        return grouped(count)
+    each = f"{round(count / read[0]):,}"
+    return _("%(n)s, %(each)s a page") % {"n": grouped(count), "each": each}
+
+
+def _recognised(report: Mapping[str, Any], pages: int | None) -> str:
+    """How much was read by OCR, and how surely."""
+    count, sure = report.get("ocr_pages") or 0, report.get("ocr_confidence")
+    if not count and sure is None:
+        return ""
+    parts = []
+    if pages:
+        parts.append(ngettext("%(n)s page (%(share)s)", "%(n)s pages (%(share)s)", count))
+        parts[0] %= {"n": f"{count:,}", "share": quality.percent(count / pages)}
+    if sure is not None:
+        parts.append(_("confidence %(share)s") % {"share": quality.percent(sure)})
+    return " · ".join(parts)
 
 
 @register.filter
 def quality_notes(version: DocumentVersion) -> list[str]:
-    """What the reader could not take in, a sentence each."""
-    return [warning_text(code) for code in (version.quality or {}).get("warnings", ())]
+    """What the reader could not take in, or not surely, a sentence each."""
+    return quality.reasons_of(version)
+
+
+VERDICTS = {
+    Verdict.WELL: ("ok", "check"),
+    Verdict.PARTLY: ("warn", "alert-triangle"),
+    Verdict.BADLY: ("bad", "file-alert"),
+    Verdict.UNREAD: ("bad", "file-alert"),
+}
+
+
+@register.filter
+def verdict_mark(version: DocumentVersion | None) -> "FileMark | None":
+    """The verdict as a tag, with the whole of it in words; None for what has not been read."""
+    if version is None or not version.verdict:
+        return None
+    verdict = Verdict(version.verdict)
+    kind, icon = VERDICTS[verdict]
+    return FileMark(label=verdict.label, kind=kind, icon=icon, text=quality.verdict_text(version))
+
+
+@register.filter
+def read_version(document: Document) -> DocumentVersion | None:
+    """The version whose verdict counts for the document: the one that readers get, else the newest."""
+    return document.active_version or document.latest_version
+
+
+@register.filter
+def read_percent(version: DocumentVersion) -> str:
+    return "—" if version.read_share is None else quality.percent(version.read_share)
+
+
+@register.filter
+def partly_read(version: DocumentVersion | None) -> str:
+    """ "22 of 24 pages" of a file with pages that is searchable in part; else nothing."""
+    read = quality.pages_read(version) if version else None
+    if read is None or read[0] == read[1]:
+        return ""
+    return _("%(read)s of %(total)s pages") % _pair(*read)
 
 
 @register.filter
@@ -301,31 +379,75 @@ def outcome_bar(counts: BatchCounts) -> list[BarPart]:
     return parts
 
 
-NOT_READ = ("pages_without_text", "pages_failed")
-DOUBTFUL = ("pages_garbled", "tables_failed")
+STRIP_PAGES = 1000
+STRIP_HEIGHT = 16
+PAGE_CSS = {"well": "fill2", "doubtful": "fill3", "lost": "fill4", "empty": "fillbg"}
+PAGES_LINKED = 60
 
 
 @register.filter
 def page_strip(version: DocumentVersion) -> list[dict[str, Any]]:
-    """One block a page: read well, in doubt, or not read. Empty for files without pages or with very many."""
-    if not version.page_count or version.page_count > 1000:
+    """One bar a page, as high as the page has characters. Empty for files without pages or with very many."""
+    if not version.page_count or version.page_count > STRIP_PAGES:
         return []
-    css = dict.fromkeys(range(1, version.page_count + 1), "fill2")
-    for warning in (version.quality or {}).get("warnings", ()):
-        code, _sep, value = warning.partition(":")
-        if code in (*NOT_READ, *DOUBTFUL):
-            for page in _pages(value):
-                if page in css:
-                    css[page] = "fillbad" if code in NOT_READ else "fillwarn"
-    return [{"x": 10 * (page - 1), "css": name} for page, name in css.items()]
+    pages = quality.pages_of(version.quality or {})
+    most = max((page.characters or 0 for page in pages), default=0)
+    return [_bar(page, most) for page in pages]
 
 
-def _pages(text: str) -> set[int]:
-    """The pages named by "1, 3-5"."""
-    pages: set[int] = set()
-    for first, last in re.findall(r"(\d{1,6})(?:\s*[-–]\s*(\d{1,6}))?", text):
-        pages |= set(range(int(first), min(int(last or first), int(first) + 10_000) + 1))
-    return pages
+def _bar(page: quality.PageState, most: int) -> dict[str, Any]:
+    css = PAGE_CSS[page.state]
+    if page.is_recognised and page.state == "well":
+        css = "fill1"
+    height = STRIP_HEIGHT
+    if most and page.characters and page.state != "lost":
+        height = max(3, round(STRIP_HEIGHT * page.characters / most))
+    return {
+        "x": 10 * (page.number - 1),
+        "y": STRIP_HEIGHT - height,
+        "height": height,
+        "css": css,
+        "number": page.number,
+    }
+
+
+@register.filter
+def page_legend(version: DocumentVersion) -> list[tuple[str, str]]:
+    """A dot and words with a count for each state that pages of the file are in."""
+    counts = Counter(_state_shown(page) for page in quality.pages_of(version.quality or {}))
+    words = (
+        ("well", "d2", _("read well")),
+        ("recognised", "d1", _("recognised in pictures")),
+        ("doubtful", "d3", _("in doubt")),
+        ("lost", "d4", _("not read")),
+        ("empty", "dl", _("without text")),
+    )
+    return [(dot, f"{counts[state]:,} {text}") for state, dot, text in words if counts[state]]
+
+
+def _state_shown(page: quality.PageState) -> str:
+    return "recognised" if page.is_recognised and page.state == "well" else page.state
+
+
+@register.filter
+def pages_to_check(version: DocumentVersion) -> list[quality.PageState]:
+    """The pages that were lost or are in doubt, the first of them."""
+    pages = quality.pages_of(version.quality or {})
+    return [page for page in pages if page.state in ("lost", "doubtful")][:PAGES_LINKED]
+
+
+@register.filter
+def page_problem(page: quality.PageState) -> str:
+    """What is wrong with a page, in two or three words."""
+    problems = {
+        "pages_without_text": _("no text"),
+        "pages_failed": _("not read"),
+        "pages_garbled": _("garbled"),
+        "tables_failed": _("table as plain text"),
+    }
+    if page.problem == "uncertain" and page.confidence is not None:
+        return _("recognised at %(share)s") % {"share": quality.percent(page.confidence)}
+    return problems.get(page.problem, "")
 
 
 STEP_NAMES = {
@@ -413,6 +535,31 @@ def grouped(number: int | None) -> str:
 
 
 @register.filter
+def value_text(value: Any) -> str:
+    """A value of an own field as people read it."""
+    if isinstance(value, bool):
+        return _("Yes") if value else _("No")
+    if isinstance(value, int | float):
+        return f"{value:,}"
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+@register.filter
+def own_values(document: Document) -> list[tuple[str, Any]]:
+    """Label and value of all that the document's metadata holds."""
+    return [(label, _shown(field, value)) for label, field, value in shown_values(document)]
+
+
+def _shown(field: MetadataField | None, value: Any) -> Any:
+    """A date as a date, so that the page writes it in its own way."""
+    if field is not None and field.kind == MetadataField.Kind.DATE and isinstance(value, str):
+        return parse_date(value) or value
+    return value_text(value)
+
+
+@register.filter
 def get(values: Mapping[Any, Any], key: Any) -> Any:
     return values.get(key)
 
@@ -423,7 +570,7 @@ def sort_header(query: ListQuery, name: str) -> dict[str, str]:
     now = query.order.removeprefix("-")
     backwards = query.order.startswith("-")
     if now != name:
-        wanted = name if name == "title" else f"-{name}"
+        wanted = name if name in ("title", "quality") else f"-{name}"  # the worst read come first
         return {"order": wanted, "aria": "none", "arrow": ""}
     wanted = name if backwards else f"-{name}"
     return {

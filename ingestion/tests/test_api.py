@@ -376,3 +376,48 @@ def test_a_token_limited_to_a_collection_makes_no_other(owner, collection):
     assert robot.get(f"/api/v1/collections/{collection.uid}").status_code == 200
     assert robot.post("/api/v1/collections", {"name": "More"}, format="json").status_code == 403
     assert Collection.objects.count() == 1
+
+
+def test_the_summary_counts_states_verdicts_and_values_of_what_is_open_to_the_caller(
+    post, api, owner, outsider, embedder
+):
+    post("visitors.md", POLICY, tags="gate,safety", department="Site", metadata='{"site": "Lyon", "no": 4}')
+    post("empty.docx", b"")
+    run_jobs(embedder)
+    body = api(owner).get("/api/v1/documents/summary").json()
+    assert (body["documents"], body["passages"], body["states"]["live"], body["states"]["rejected"]) == (
+        2,
+        1,
+        1,
+        1,
+    )
+    assert (body["verdicts"]["well"], body["verdicts"]["badly"]) == (1, 0)
+    assert body["facets"]["department"] == [{"value": "Site", "count": 1}]
+    assert {row["value"] for row in body["facets"]["tags"]} == {"gate", "safety"}
+    assert body["facets"]["metadata.site"] == [{"value": "Lyon", "count": 1}]
+    assert api(owner).get("/api/v1/documents/summary?department=Other").json()["documents"] == 0
+    hidden = api(outsider).get("/api/v1/documents/summary").content.decode()
+    assert "Lyon" not in hidden
+    assert "gate" not in hidden
+    assert '"documents":0' in hidden
+
+
+def test_documents_are_filtered_by_verdict_and_own_values(post, api, owner, embedder):
+    post("visitors.md", POLICY, metadata='{"site": "Lyon", "floor": 4, "until": "2026-05-01", "open": true}')
+    run_jobs(embedder)
+
+    def count(query):
+        return api(owner).get(f"/api/v1/documents?{query}").json()["count"]
+
+    found = ["verdict=well", "metadata.site=Lyon", "metadata.floor=4", "metadata.open=true"]
+    found += [
+        "metadata.floor.gte=4&metadata.floor.lt=5",
+        "metadata.until.gte=2026-04-30",
+        "metadata.site.contains=YO",
+    ]
+    found += ["metadata.site=Paris&metadata.site=Lyon"]
+    assert [query for query in found if count(query) != 1] == []
+    missed = ["verdict=badly", "metadata.site=Paris", "metadata.floor.gt=4", "metadata.until.lte=2026"]
+    missed += ["metadata.site.contains=%25", "metadata.site.gte=5", "metadata.x%22y=1", "metadata.%00=1"]
+    missed += ["metadata.site.contains=a%00%22%5C", "metadata.floor.gte=NaN", "metadata.floor=1e400"]
+    assert [query for query in missed if count(query) != 0] == []

@@ -10,12 +10,20 @@ from accounts.principals import principal_of
 from accounts.values import GrantRequest, Holder, Permission
 from ingestion import services
 from ingestion.listing import ListQuery, list_documents
-from ingestion.models import Collection, DocumentVersion, IngestJob, SavedView, VersionState
+from ingestion.models import (
+    Collection,
+    Document,
+    DocumentVersion,
+    IngestJob,
+    SavedView,
+    Verdict,
+    VersionState,
+)
 from ingestion.testing.rows import make_document
 from kb_platform import heartbeats
 
 pytestmark = pytest.mark.django_db
-MOST_QUERIES = 12  # while files are processed and nobody is there to do it, too
+MOST_QUERIES = 14  # while files are processed and nobody is there to do it, too
 
 
 @pytest.fixture
@@ -73,7 +81,7 @@ def test_filters_offer_and_count_only_what_is_visible(reader, outsider, shelf):
     assert (seen.visible_count, seen.total) == (10, 10)
     assert [row.name for row in seen.collections] == ["Collection 0"]
     nothing = listed(outsider)
-    assert (nothing.visible_count, nothing.rows, nothing.facets.owners) == (0, [], ())
+    assert (nothing.visible_count, nothing.rows, nothing.facets["owner"]) == (0, [], [])
 
 
 def test_rows_are_sorted_by_columns_both_ways(owner, shelf):
@@ -99,3 +107,38 @@ def test_views_are_kept_by_name_and_are_ones_own(browser, owner, reader, shelf):
     assert SavedView.objects.exists()
     client.post(f"/manage/documents/views/{view.pk}/delete")
     assert not SavedView.objects.exists()
+
+
+def test_files_that_look_badly_read_are_counted_listed_and_sorted_first(browser, owner, reader, shelf):
+    shown = Document.objects.get(title="Document 0-3")
+    hidden = Document.objects.get(title="Document 1-3")
+    for row, verdict, share in ((shown, Verdict.PARTLY, 0.9), (hidden, Verdict.BADLY, 0.4)):
+        DocumentVersion.objects.filter(document=row).update(verdict=verdict, read_share=share)
+    assert listed(owner).doubtful_count == 2
+    assert [row.title for row in listed(owner, "sort=quality").rows[:2]] == [hidden.title, shown.title]
+    assert [row.title for row in listed(owner, "quality=badly").rows] == [hidden.title]
+    seen = listed(reader, "view=doubtful")
+    assert ([row.title for row in seen.rows], seen.doubtful_count) == ([shown.title], 1)
+    assert [(row.value, row.count) for row in listed(reader).facets["quality"]] == [("partly", 1)]
+    page = browser(reader).get("/manage/documents?view=doubtful").content.decode()
+    assert "90%" in page
+
+
+def test_the_values_of_hidden_documents_are_neither_offered_nor_counted(browser, owner, reader, shelf):
+    made = {"type": "policy", "department": "Legal", "security_level": "Secret", "tags": ["merger"]}
+    for row in ("0-1", "1-1", "1-2"):
+        words = {**made, "tags": ["merger"] if row != "0-1" else ["open"]}
+        words["department"] = "Legal" if row != "0-1" else "Sales"
+        words["doc_type"] = words.pop("type")
+        Document.objects.filter(title=f"Document {row}").update(**words)
+    counts = listed(reader).facets
+    assert [(row.value, row.count) for row in counts["type"]] == [("policy", 1)]
+    assert [row.value for row in counts["tag"]] == ["open"]
+    page = browser(reader).get("/manage/documents").content.decode()
+    assert "Legal" not in page
+    assert "merger" not in page
+    # a filter's own values are counted beside the other filters, not by itself
+    mine = listed(owner, "department=Legal&type=policy").facets
+    assert {row.value: row.count for row in mine["department"]} == {"Legal": 2, "Sales": 1}
+    assert {row.value: row.count for row in mine["type"]} == {"policy": 2}
+    assert listed(owner, "tag=merger").total == 2

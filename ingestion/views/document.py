@@ -17,7 +17,7 @@ from accounts.requests import PageRequest
 from accounts.values import Permission
 from ingestion import bulk, files, selectors, services
 from ingestion.forms import DeleteForm, DocumentForm, MoveForm, OwnerForm, show_refusal
-from ingestion.inspection import Place, content_of, log_of
+from ingestion.inspection import Place, content_of, durations_of, log_of
 from ingestion.models import Document
 from ingestion.views.bulk import offer_undo
 from kb_platform.errors import Conflict, InvalidInput, NotFound
@@ -51,7 +51,8 @@ def document(request: PageRequest, uid: str) -> HttpResponse:
     """Content and chunks, side by side."""
     context = _frame(request, uid, "content")
     content = content_of(context["document"], parse_place(request.GET), may_edit=context["may_edit"])
-    return render(request, "ingestion/document.html", {**context, "content": content})
+    durations = durations_of(content.version) if content else []
+    return render(request, "ingestion/document.html", {**context, "content": content, "durations": durations})
 
 
 def parse_place(query: QueryDict) -> Place:

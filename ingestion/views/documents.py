@@ -1,5 +1,6 @@
 """The list of documents: filters and order in the address, saved views, the processing tray."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -9,10 +10,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
+from django_stubs_ext import StrOrPromise
 
 from accounts.requests import PageRequest
-from ingestion.listing import Listing, ListQuery, list_documents, without_filter
-from ingestion.models import SavedView
+from ingestion.conditions import PREFIX, split_name
+from ingestion.listing import PICKED, Listing, ListQuery, list_documents, without_filter
+from ingestion.models import MetadataField, SavedView, Verdict
+from ingestion.templatetags.documents import value_text
 from ingestion.tray import tray_for
 from ingestion.views.uploading import upload_context
 from kb_platform.policies import Access, policy
@@ -31,8 +35,19 @@ VIEWS = (
     ("", gettext_lazy("All documents")),
     ("mine", gettext_lazy("Mine")),
     ("attention", gettext_lazy("Need attention")),
+    ("doubtful", gettext_lazy("Look badly read")),
     ("restricted", gettext_lazy("Own access list")),
     ("archived", gettext_lazy("Archived")),
+)
+
+FACETS = (
+    ("quality", gettext_lazy("How it was read")),
+    ("type", gettext_lazy("Type")),
+    ("department", gettext_lazy("Department")),
+    ("level", gettext_lazy("Security level")),
+    ("tag", gettext_lazy("Tag")),
+    ("language", gettext_lazy("Language")),
+    ("owner", gettext_lazy("Owner")),
 )
 
 
@@ -42,12 +57,14 @@ def documents(request: PageRequest) -> HttpResponse:
     """The list, filtered by the query string. htmx takes the parts it needs out of the same page."""
     query = ListQuery.parse(request.GET, request.principal)
     listing = list_documents(request.principal, query)
+    choices = _choices(listing)
     context = {
         "listing": listing,
         "page": listing.page,
         "query": query,
-        "choices": _choices(listing),
-        "applied": _applied(listing),
+        "choices": choices,
+        "typed_filters": _typed_filters(listing),
+        "applied": _applied(listing, choices),
         "views": VIEWS,
         "tray": tray_for(request.principal, listing.contributable),
         "contributable": listing.contributable,
@@ -61,40 +78,95 @@ def documents(request: PageRequest) -> HttpResponse:
 
 
 def _choices(listing: Listing) -> list[dict[str, Any]]:
-    """The filters that are chosen from lists: name in the address, label, options, and the value of now."""
-    wanted, facets = listing.query.filters, listing.facets
-    offered = (
-        ("collection", _("Collection"), [(str(row.uid), row.name) for row in listing.collections]),
-        ("state", _("State"), STATES),
-        ("type", _("Type"), [(name, name) for name in facets.doc_types]),
-        ("language", _("Language"), [(code, language_name(code) or code) for code in facets.languages]),
-        ("owner", _("Owner"), [(str(key), name) for key, name in facets.owners]),
-    )
-    now = {"type": wanted.doc_type}
+    """The filters that are chosen from lists: name in the address, label, options with counts, and the value of now."""
+    counts, values = listing.facets, listing.query.values
+    numbers = {count.value: count.count for count in counts["state"]}
+    offered = [
+        ("collection", _("Collection"), [(str(row.uid), row.name, None) for row in listing.collections]),
+        ("state", _("State"), [(value, label, numbers.get(value, 0)) for value, label in STATES]),
+    ]
+    words: dict[str, dict[str, StrOrPromise]] = {"quality": dict(Verdict.choices)}
+    for name, label in FACETS:
+        options = [
+            (
+                row.value,
+                words.get(name, {}).get(row.value) or row.label or _value_label(name, row.value),
+                row.count,
+            )
+            for row in counts[name]
+        ]
+        offered.append((name, str(label), options))
+    for key, field in listing.own_fields.items():
+        if field.kind in PICKED:
+            options = [
+                (row.value, value_text(_typed(field, row.value)), row.count) for row in counts[PREFIX + key]
+            ]
+            offered.append((PREFIX + key, field.label, options))
     return [
-        {
-            "name": name,
-            "label": label,
-            "options": options,
-            "value": now.get(name) if name in now else getattr(wanted, name),
-        }
+        {"name": name, "label": label, "options": options, "value": values.get(name, "")}
         for name, label, options in offered
     ]
 
 
-def _applied(listing: Listing) -> list[dict[str, str]]:
-    """The filters in force but for the view, each with the address without it."""
-    applied = [
+def _value_label(name: str, value: str) -> str:
+    return language_name(value) or value if name == "language" else value
+
+
+def _typed(field: MetadataField, value: str) -> Any:
+    return value == "true" if field.kind == MetadataField.Kind.BOOLEAN else value
+
+
+def _typed_filters(listing: Listing) -> list[dict[str, Any]]:
+    """The own fields that are narrowed by typing: a part of a text, or two ends."""
+    values = listing.query.values
+    return [
         {
-            "label": str(dict(choice["options"]).get(choice["value"], choice["value"])),
-            "url": f"?{without_filter(listing.query, choice['name']).address}",
+            "label": field.label,
+            "kind": field.kind,
+            "ends": [
+                {"name": name, "value": values.get(name, ""), "label": label}
+                for name, label in _ends(PREFIX + key, field)
+            ],
         }
-        for choice in _choices(listing)
-        if choice["value"]
+        for key, field in listing.own_fields.items()
+        if field.kind not in PICKED
     ]
-    if text := listing.query.filters.text:
-        applied.append({"label": f"“{text}”", "url": f"?{without_filter(listing.query, 'q').address}"})
+
+
+def _ends(name: str, field: MetadataField) -> list[tuple[str, str]]:
+    if field.kind == MetadataField.Kind.TEXT:
+        return [(f"{name}.contains", _("%(field)s contains") % {"field": field.label})]
+    return [
+        (f"{name}.gte", _("%(field)s from") % {"field": field.label}),
+        (f"{name}.lte", _("%(field)s up to") % {"field": field.label}),
+    ]
+
+
+def _applied(listing: Listing, choices: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
+    """The filters in force but for the view, each with the address without it."""
+    labels = {
+        choice["name"]: str(
+            {value: label for value, label, _n in choice["options"]}.get(choice["value"], choice["value"])
+        )
+        for choice in choices
+        if choice["value"]
+    }
+    applied = []
+    for name, value in listing.query.values.items():
+        if name != "view":
+            label = labels.get(name) or _own_label(listing, name, value)
+            applied.append({"label": label, "url": f"?{without_filter(listing.query, name).address}"})
     return applied
+
+
+def _own_label(listing: Listing, name: str, value: str) -> str:
+    """A typed filter in words."""
+    if not name.startswith(PREFIX):
+        return f"“{value}”"
+    key, operator = split_name(name)
+    field = listing.own_fields.get(key)
+    signs = {"gte": "≥", "lte": "≤", "gt": ">", "lt": "<", "contains": "∋"}
+    return f"{field.label if field else key} {signs.get(operator, '=')} {value}"
 
 
 @policy(Access.SIGNED_IN)
