@@ -1,6 +1,7 @@
 """Judging a parse against expected facts."""
 
 from dataclasses import replace
+from typing import Any
 
 from ingestion.parsing.elements import Element, Kind, ParsedDocument, Part, PartRole, Quality, Table
 from ingestion.parsing.errors import Rejected
@@ -24,7 +25,7 @@ DOCUMENT = ParsedDocument(
 )
 
 
-def holding(record: dict) -> list[bool]:
+def holding(record: dict[str, Any]) -> list[bool]:
     return [fact.holds for fact in check({"file": "x", "note": "y", **record}, DOCUMENT)]
 
 
