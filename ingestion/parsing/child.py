@@ -4,6 +4,7 @@ import io
 import resource
 import sys
 import traceback
+from dataclasses import dataclass
 from typing import IO, Any
 
 from ingestion.parsing import registry, wire
@@ -36,20 +37,51 @@ def run(job: dict[str, Any], *, source_fd: int, result_fd: int) -> int:
 
 
 def _parse(job: dict[str, Any], source: IO[bytes], out: IO[bytes]) -> None:
-    limits = job["limits"]
-
-    def progress(done: int, total: int) -> None:
-        if done == 0:
-            seconds = int(limits["cpu_s"] + limits["cpu_per_page_s"] * min(total, MAX_PAGES))
-            resource.setrlimit(resource.RLIMIT_CPU, (seconds, limits["cpu_max_s"]))
-        out.write(wire.encode({"progress": [done, total]}))
-        out.flush()
-
     sys.setrecursionlimit(3_000)
     name = job["file_name"]
     kind = registry.resolve(source, DocumentKind(job["kind"]), file_name=name)
-    narrow(limits, FORMAT_OF[kind].effort)
-    given = Source(data=b"", file_name=name, progress=progress, scratch=job["scratch"])
+    narrow(job["limits"], FORMAT_OF[kind].effort)
+    pace = _Pace(limits=job["limits"], out=out)
+    given = Source(
+        data=b"",
+        file_name=name,
+        progress=pace.progress,
+        recognising=pace.recognising,
+        scratch=job["scratch"],
+    )
     document = registry.parse(source, given, kind=kind)
     del source
     wire.write_document(document, out.write)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Pace:
+    """How far the parse is: told to the parent, and the base of the CPU time it is allowed."""
+
+    limits: dict[str, Any]
+    out: IO[bytes]
+    done: int = 0
+    total: int = 0
+    pictures: int = 0
+
+    def progress(self, done: int, total: int) -> None:
+        self.done, self.total = done, total
+        if done == 0:
+            self._allow_time()
+        self._tell()
+
+    def recognising(self, pictures: int) -> None:
+        self.pictures = pictures
+        self._allow_time()
+        self._tell()
+
+    def _allow_time(self) -> None:
+        limits = self.limits
+        per_page = limits["cpu_per_page_s"] * min(self.total, MAX_PAGES)
+        per_picture = limits["cpu_per_picture_s"] * min(self.pictures, MAX_PAGES)
+        seconds = int(limits["cpu_s"] + per_page + per_picture)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, limits["cpu_max_s"]))
+
+    def _tell(self) -> None:
+        self.out.write(wire.encode({"progress": [self.done, self.total, self.pictures]}))
+        self.out.flush()

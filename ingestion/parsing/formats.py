@@ -42,6 +42,7 @@ class Effort(StrEnum):
 
     LIGHT = "light"  # text: small and fast
     HEAVY = "heavy"  # structured files, page by page
+    PICTURES = "pictures"  # the same, and may hand pictures of pages to a program through a pipe
     PROGRAM = "program"  # runs another program over files in a private folder
 
 
@@ -64,7 +65,7 @@ class Format:
 CODE_EXTENSIONS = ("py", "pyi", "pyw", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "java", "go", "rs", "c", "h", "cc", "cpp", "cxx", "hpp", "hh", "hxx", "cs", "rb", "php", "kt", "kts", "swift", "scala", "lua", "pl", "r", "jl", "dart", "sh", "bash", "zsh", "ps1", "bat", "sql", "vue", "css", "scss", "less", "proto", "graphql", "tf", "gradle", "groovy", "m", "vb", "pas", "f90", "asm", "clj", "ex", "exs", "erl", "hs", "ml", "nim", "zig", "sol", "vhd", "sv")  # fmt: skip
 
 FORMATS: tuple[Format, ...] = (
-    Format(kind=DocumentKind.PDF, label="PDF", module="pdf", extensions=("pdf",)),
+    Format(kind=DocumentKind.PDF, label="PDF", module="pdf", extensions=("pdf",), effort=Effort.PICTURES),
     Format(kind=DocumentKind.DOCX, label="DOCX", module="docx", extensions=("docx", "docm", "dotx", "dotm")),
     Format(kind=DocumentKind.PPTX, label="PPTX", module="pptx", extensions=("pptx", "pptm", "ppsx", "ppsm", "potx", "potm")),
     Format(kind=DocumentKind.MARKDOWN, label="Markdown", module="markdown", extensions=("md", "markdown", "mdown", "mkd", "mdx"), is_text=True),
@@ -103,7 +104,7 @@ def supported_labels() -> str:
     return ", ".join(known.label for known in FORMATS)
 
 
-def _unheard(done: int, total: int) -> None:
+def _unheard(*counts: int) -> None:
     """Progress that nobody listens to."""
 
 
@@ -112,10 +113,13 @@ class Source:
     """One file as its parser gets it.
 
     progress: call with (0, pages) before the first page and then with (done, pages); time is allowed by the page.
+    recognising: call before each picture in which text is recognised, with the number of those so far, this one
+        included; time is allowed for each.
     scratch: a private folder that is removed afterwards, for kinds of Effort.PROGRAM; "" for the others.
     """
 
     data: bytes
     file_name: str = ""
     progress: Callable[[int, int], None] = field(default=_unheard)
+    recognising: Callable[[int], None] = field(default=_unheard)
     scratch: str = ""

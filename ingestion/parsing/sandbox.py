@@ -15,11 +15,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Any
 
 from ingestion.parsing import outline, wire
 from ingestion.parsing.child import EXIT_MEMORY
@@ -73,20 +73,22 @@ def parse_file(
     Raises Rejected with the reason, or SandboxUnavailable.
     """
     kind = _precheck(path, file_name, limits)
-    with path.open("rb") as source, _scratch(kind) as scratch, _server() as server:
-        job = {
-            "kind": kind.value,
-            "file_name": file_name,
-            "limits": _limits_for(limits),
-            "scratch": scratch,
-        }
-        run = _Run(server=server, limits=limits, watch=watch)
-        try:
-            lines = run.lines(job, source.fileno())
-        finally:
-            if usage is not None:
-                usage.cpu_s, usage.rss_kb = run.cpu_s, run.rss_kb
-    return outline.finish(wire.read_document(lines, keep=keep))
+    with TemporaryFile(prefix="zhiku-result-") as result:
+        with path.open("rb") as source, _scratch(kind) as scratch, _server() as server:
+            job = {
+                "kind": kind.value,
+                "file_name": file_name,
+                "limits": _limits_for(limits),
+                "scratch": scratch,
+            }
+            run = _Run(server=server, limits=limits, watch=watch, result=result)
+            try:
+                run.job(job, source.fileno())
+            finally:
+                if usage is not None:
+                    usage.cpu_s, usage.rss_kb = run.cpu_s, run.rss_kb
+        result.seek(0)
+        return outline.finish(wire.read_document(result, keep=keep))
 
 
 def _precheck(path: Path, file_name: str, limits: Limits) -> DocumentKind:
@@ -112,7 +114,8 @@ def _scratch(kind: DocumentKind) -> Iterator[str]:
 def _limits_for(limits: Limits) -> dict[str, Any]:
     return {
         **asdict(limits),
-        "cpu_max_s": int(limits.cpu_s + limits.cpu_per_page_s * MAX_PAGES) + _CPU_GRACE_S,
+        "cpu_max_s": int(limits.cpu_s + (limits.cpu_per_page_s + limits.cpu_per_picture_s) * MAX_PAGES)
+        + _CPU_GRACE_S,
     }
 
 
@@ -204,22 +207,25 @@ os.register_at_fork(after_in_child=_after_fork)
 
 @dataclass(slots=True, kw_only=True)
 class _Run:
-    """One job on one server: feeds it, reads its result, watches the clock, explains its end."""
+    """One job on one server: feeds it, puts its result into a file, watches the clock, explains its end."""
 
     server: _Server
     limits: Limits
     watch: Watch | None
+    result: IO[bytes]
     done: int = 0
     total: int = 0
+    pictures: int = 0
     status: int | None = None
     cpu_s: float = 0.0
     rss_kb: int = 0
-    _result: bytearray = field(default_factory=bytearray)
-    _scanned: int = 0
+    _head: bytes = b""
+    _reports: bool = True  # progress may still come
+    _size: int = 0
     _answers: bytes = b""
 
-    def lines(self, job: dict[str, Any], source_fd: int) -> list[bytes]:
-        """The child's result lines. Raises Rejected for a child that was stopped or fell."""
+    def job(self, job: dict[str, Any], source_fd: int) -> None:
+        """Run one job; its result is in the file then. Raises Rejected for a child that was stopped or fell."""
         read_end, write_end = os.pipe()
         try:
             try:
@@ -231,7 +237,7 @@ class _Run:
             self._attend(read_end)
         finally:
             os.close(read_end)
-        return self._explained()
+        self._explain()
 
     def _attend(self, read_end: int) -> None:
         started = time.monotonic()
@@ -251,7 +257,8 @@ class _Run:
             pass
 
     def _wall_s(self) -> float:
-        return self.limits.wall_s + self.limits.wall_per_page_s * min(self.total, MAX_PAGES)
+        per_page = self.limits.wall_per_page_s * min(self.total, MAX_PAGES)
+        return self.limits.wall_s + per_page + self.limits.wall_per_picture_s * min(self.pictures, MAX_PAGES)
 
     def _on_result(self, descriptor: int) -> bool:
         """Read what the pipe holds; False at its end."""
@@ -259,21 +266,31 @@ class _Run:
             data = os.read(descriptor, _CHUNK)
         except BlockingIOError:
             return False
-        self._result += data
-        if len(self._result) > self.limits.result_bytes:
+        self._size += len(data)
+        if self._size > self.limits.result_bytes:
             self._kill(Rejected("too_large", limit=f"{self.limits.result_bytes // 1_000_000} MB of result"))
-        self._read_progress()
+        self.result.write(self._without_progress(data) if self._reports else data)
         return bool(data)
 
-    def _read_progress(self) -> None:
-        """Progress lines come before the first element and are taken out as they arrive."""
-        while self._result.startswith(b'{"progress":') and (end := self._result.find(b"\n")) >= 0:
-            try:
-                done, total = json.loads(self._result[:end])["progress"]
-                self.done, self.total = int(done), int(total)
-            except (ValueError, TypeError, KeyError):
-                pass
-            del self._result[: end + 1]
+    def _without_progress(self, data: bytes) -> bytes:
+        """Progress lines come before the first part and element; they are taken out as they arrive."""
+        *lines, self._head = (self._head + data).split(b"\n")
+        for number, line in enumerate(lines):
+            if not self._read_progress(line):
+                self._reports = False
+                rest, self._head = b"\n".join([*lines[number:], self._head]), b""
+                return rest
+        if data:
+            return b""
+        rest, self._head = self._head, b""
+        return rest
+
+    def _read_progress(self, line: bytes) -> bool:
+        if not line.startswith(b'{"progress":'):
+            return False
+        with suppress(ValueError, TypeError, KeyError):
+            self.done, self.total, self.pictures = map(int, json.loads(line)["progress"])
+        return True
 
     def _on_answer(self, _descriptor: int) -> bool:
         data = self.server.control.recv(4096)
@@ -306,8 +323,7 @@ class _Run:
             return True
         return (self.status or 0) < 0 and self.rss_kb * 1024 > 0.5 * self.limits.memory_bytes
 
-    def _explained(self) -> list[bytes]:
-        lines = bytes(self._result).split(b"\n")
+    def _explain(self) -> None:
         if self.status == -signal.SIGXCPU:
             raise Rejected("too_complex", limit=f"{self.limits.cpu_s} s")
         if self._ran_out_of_memory():
@@ -315,8 +331,3 @@ class _Run:
         if self.status is not None and self.status < 0:
             log.warning("parsing child ended by signal %d", -self.status)
             raise Rejected("crashed")
-        for line in lines:
-            if line.startswith(b'{"crashed":'):
-                log.warning("parsing child failed: %s", json.loads(line)["crashed"])
-                raise Rejected("crashed")
-        return [line for line in lines if line]

@@ -1,15 +1,19 @@
-"""A parsed document as JSON lines, from the child to its parent. Reading trusts no type and no size."""
+"""A parsed document as JSON lines, from the child to its parent. Reading trusts no type and no size.
+
+The bytes of a part follow its line as they are, so that neither side holds more than one part twice.
+"""
 
 import json
+import logging
 import math
-from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import IO, Any
 
 from ingestion.parsing.elements import Element, ParsedDocument, Part, PartRole, Quality
 from ingestion.parsing.errors import Rejected
 
+log = logging.getLogger(__name__)
 Keep = Callable[[bytes], object]
 _MOST_PAGES = 2_000
 _TEXT_FIELDS = ("media_type", "title", "author", "language", "encoding", "created", "modified")
@@ -27,7 +31,8 @@ def write_document(document: ParsedDocument, write: Callable[[bytes], object]) -
     """Parts, elements, and the document's own fields last: a result that breaks off is never taken for whole."""
     for part in document.parts:
         facts = {"role": part.role, "name": part.name, "media_type": part.media_type}
-        write(encode({"part": {**facts, "data": b64encode(part.data).decode()}}))
+        write(encode({"part": {**facts, "size_bytes": len(part.data)}}))
+        write(part.data)
     for element in document.elements:
         write(encode({"element": element.to_json()}))
     quality = document.quality
@@ -51,7 +56,7 @@ def write_document(document: ParsedDocument, write: Callable[[bytes], object]) -
     )
 
 
-def read_document(lines: Iterable[bytes], *, keep: Keep | None = None) -> ParsedDocument:
+def read_document(result: IO[bytes], *, keep: Keep | None = None) -> ParsedDocument:
     """The document, or the Rejected that the child sent. A result without its end counts as a crash.
 
     keep: takes the bytes of each part, which then leave memory; without it the parts carry them.
@@ -59,16 +64,19 @@ def read_document(lines: Iterable[bytes], *, keep: Keep | None = None) -> Parsed
     elements: list[Element] = []
     parts: list[Part] = []
     try:
-        for line in lines:
+        while line := result.readline():
             message = json.loads(line)
             if "element" in message:
                 elements.append(_checked(Element.from_json(message["element"])))
             elif "part" in message:
-                part = _part(message["part"])
+                part = _part(message["part"], result)
                 if keep is not None:
                     keep(part.data)
                     part = replace(part, data=b"")
                 parts.append(part)
+            elif "crashed" in message:
+                log.warning("parsing child failed: %s", message["crashed"])
+                raise Rejected("crashed")
             elif "rejected" in message:
                 raise Rejected(str(message["rejected"]), **_scalars(message["params"]))
             elif "document" in message:
@@ -101,10 +109,14 @@ def _document(
     )
 
 
-def _part(message: dict[str, Any]) -> Part:
+def _part(message: dict[str, Any], result: IO[bytes]) -> Part:
+    size = _count(message["size_bytes"])
+    data = result.read(size)
+    if len(data) != size:
+        raise ValueError("a part breaks off")
     return Part.of(
         PartRole(message["role"]),
-        b64decode(_expect(str, message["data"]), validate=True),
+        data,
         name=_expect(str, message["name"])[:500],
         media_type=_expect(str, message["media_type"])[:100],
     )
