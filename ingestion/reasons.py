@@ -82,7 +82,6 @@ CAUSES = {
     "too_large": _("Needs too much space"),
     "too_complex": _("Too complex"),
     "no_text": _("No text"),
-    "no_text_layer": _("Scanned, no text layer"),
     "timeout": _("Reading took too long"),
     "crashed": _("Reader stopped"),
 }

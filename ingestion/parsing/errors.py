@@ -35,10 +35,7 @@ _REASONS: dict[str, str] = {
         "The file is too complex to be read within the limits (%(limit)s). Simplify or split it."
     ),
     "no_text": _(
-        "The file holds no text that can be read. If its text is in pictures, upload a version with text."
-    ),
-    "no_text_layer": _(
-        "The file has no text layer; reading text from pictures (OCR) is not available yet. Upload a version with text."
+        "The file holds no text that can be read, nor do its pictures. Upload a version with text, or a sharper scan."
     ),
     "timeout": _(
         "Reading the file took longer than %(seconds)s seconds and was stopped. Split the file or try again."
@@ -49,9 +46,9 @@ _REASONS: dict[str, str] = {
 }
 
 _WARNINGS: dict[str, str] = {
-    "pages_without_text": _(
-        "No text on pages %(value)s; reading text from pictures (OCR) is not available yet."
-    ),
+    "pages_without_text": _("The text in the pictures of pages %(value)s could not be read (OCR)."),
+    "pages_of_pictures": _("Pages %(value)s show pictures without text."),
+    "ocr_unsure": _("The text of pages %(value)s was read from pictures (OCR) and may hold many errors."),
     "pages_failed": _("Pages %(value)s could not be read."),
     "tables_failed": _("Tables on pages %(value)s were read as plain text."),
     "pages_garbled": _("The text of pages %(value)s looks garbled."),

@@ -1,11 +1,12 @@
-"""PDF with a text layer, by MuPDF: pages read one by one, then ordered, cut into blocks and given headings.
+"""PDF, by MuPDF: pages read one by one, then ordered, cut into blocks and given headings.
 
-A page or table that fails costs itself and leaves a warning. Pages without text are named; a file without any is
-refused, because reading text from pictures is not available. The only module, with pdf_page, that knows PyMuPDF.
+A page whose text is missing or garbled is read from its picture. A page or table that fails costs itself and leaves a
+warning; a file in which nothing can be read is refused. The only module, with pdf_page and pdf_scan, that knows PyMuPDF.
 """
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import pymupdf
@@ -16,11 +17,11 @@ from ingestion.parsing.formats import Source
 from ingestion.parsing.limits import MAX_PAGES
 from ingestion.parsing.pdf_blocks import Block, bare_blocks, joined, page_blocks, squeezed
 from ingestion.parsing.pdf_headings import drop_furniture, mark_footnotes, mark_headings, typography
-from ingestion.parsing.pdf_page import Page, read_page
+from ingestion.parsing.pdf_page import LEAST_CHARACTERS, Page, read_page
+from ingestion.parsing.pdf_scan import Scans
 from ingestion.parsing.tables import read_table
 
 _SHRINK_EVERY = 20
-_LEAST_CHARACTERS = 3
 _GARBLED_PAGE = 0.3
 _NO_TITLE = re.compile(
     r"^(untitled|\(anonymous\)|anonymous|无标题|microsoft word\s*-\s*)|\.(docx?|pdf|jpe?g|png|tmp|indd|wps)$",
@@ -32,23 +33,29 @@ _OUT_OF_MEMORY = re.compile(r"[mc]alloc|realloc|out of memory", re.IGNORECASE)
 def parse(source: Source) -> ParsedDocument:
     """Read a PDF.
 
-    Raises Rejected: encrypted, truncated, corrupt, too_large (pages or memory), no_text_layer.
+    Raises Rejected: encrypted, truncated, corrupt, too_large (pages or memory), no_text.
     """
     pymupdf.TOOLS.mupdf_display_errors(False)
     pymupdf.TOOLS.mupdf_display_warnings(False)
     pymupdf.no_recommend_layout()
     document = _open(source.data)
     source.progress(0, document.page_count)
-    pages, failed = _read_pages(document, source.progress)
-    empty = [page.number for page in pages if _is_picture(page)]
-    with_text = [page for page in pages if page.characters >= _LEAST_CHARACTERS]
+    scans = Scans(recognising=source.recognising)
+    pages, failed = _read_pages(document, scans, source.progress)
+    with_text = [page for page in pages if page.characters >= LEAST_CHARACTERS]
     if not with_text:
-        raise Rejected("no_text_layer" if empty else "corrupt" if failed else "no_text")
+        raise Rejected("corrupt" if failed and not scans.started else "no_text")
+    if scans.read:
+        from ingestion.parsing.ocr.pages import level_sizes
+
+        level_sizes(scans.read)
     elements = _elements(pages, _outline(document))
     garbled = [page.number for page in with_text if page.garbled > _GARBLED_PAGE * page.characters]
     warnings = (
         ("repaired", bool(document.is_repaired)),
-        (f"pages_without_text:{spans(empty)}", bool(empty)),
+        (f"pages_without_text:{spans(scans.unread)}", bool(scans.unread)),
+        (f"pages_of_pictures:{spans(scans.pictured)}", bool(scans.pictured)),
+        (f"ocr_unsure:{spans(scans.unsure)}", bool(scans.unsure)),
         (f"pages_failed:{spans(failed)}", bool(failed)),
         (f"pages_garbled:{spans(garbled)}", bool(garbled)),
         (
@@ -66,6 +73,9 @@ def parse(source: Source) -> ParsedDocument:
         quality=Quality(
             pages=document.page_count,
             pages_with_text=len(with_text),
+            page_characters=_page_characters(pages, document.page_count),
+            ocr_pages=len(scans.read),
+            ocr_confidence=scans.mean_confidence,
             garble_ratio=round(sum(p.garbled for p in pages) / max(sum(p.characters for p in pages), 1), 4),
             warnings=tuple(text for text, applies in warnings if applies),
         ),
@@ -107,26 +117,30 @@ def _end_reason(data: bytes) -> str:
     return "corrupt" if b"%%EOF" in data[-2_048:] else "truncated"
 
 
-def _read_pages(document: Any, progress: Callable[[int, int], None]) -> tuple[list[Page], list[int]]:
+def _read_pages(
+    document: Any, scans: Scans, progress: Callable[[int, int], None]
+) -> tuple[list[Page], list[int]]:
     pages: list[Page] = []
     failed: list[int] = []
     for number in range(1, document.page_count + 1):
+        started = scans.started
         try:
-            pages.append(read_page(document, number))
+            pages.append(scans.page(document, read_page(document, number)))
         except MemoryError:
             raise
         except Exception as error:
             if _OUT_OF_MEMORY.search(str(error)):
                 raise Rejected("too_large", limit="memory") from error
             failed.append(number)
-        if number % _SHRINK_EVERY == 0:
+        if number % _SHRINK_EVERY == 0 or scans.started > started:
             pymupdf.TOOLS.store_shrink(100)
             progress(number, document.page_count)
     return pages, failed
 
 
-def _is_picture(page: Page) -> bool:
-    return page.characters < _LEAST_CHARACTERS and page.has_pictures
+def _page_characters(pages: list[Page], count: int) -> tuple[int, ...]:
+    read = {page.number: page.characters for page in pages}
+    return tuple(read.get(number, 0) for number in range(1, count + 1))
 
 
 def _outline(document: Any) -> list[tuple[int, str, int]]:
@@ -168,15 +182,20 @@ def _element(block: Block, level: int) -> Element | None:
     page, boxes = block.boxes[0].page, tuple(block.boxes)
     if block.table is not None:
         table = read_table(block.table.rows)
-        return (
-            Element(kind=table.kind, text=table.text, table=table.table, page=page, boxes=boxes)
-            if table
-            else None
-        )
+        return replace(table, page=page, boxes=boxes, confidence=block.confidence) if table else None
     if level:
-        return Element(kind=Kind.HEADING, text=block.text, level=level, page=page, boxes=boxes)
+        return Element(
+            kind=Kind.HEADING,
+            text=block.text,
+            level=level,
+            page=page,
+            boxes=boxes,
+            confidence=block.confidence,
+        )
     depth = 1 if block.kind in {Kind.LIST_ITEM, Kind.STEP} else 0
-    return Element(kind=block.kind, text=block.text, level=depth, page=page, boxes=boxes)
+    return Element(
+        kind=block.kind, text=block.text, level=depth, page=page, boxes=boxes, confidence=block.confidence
+    )
 
 
 def spans(numbers: Iterable[int]) -> str:

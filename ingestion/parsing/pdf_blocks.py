@@ -52,6 +52,7 @@ class Block:
     table: FoundTable | None = None
     opens_region: bool = False  # first of a column or page: may continue the paragraph before
     is_full: bool = False  # the last line reaches the right edge
+    confidence: float | None = None  # mean over its characters, where they were recognised in a picture
 
 
 @dataclass(slots=True)
@@ -87,6 +88,7 @@ def bare_blocks(page: Page) -> list[Block]:
             text=line.text,
             boxes=[page.box(line.x0, line.y0, line.x1, line.y1)],
             size=line.size,
+            confidence=line.confidence,
         )
         for line in lines
     ]
@@ -161,7 +163,10 @@ def _row_blocks(page: Page, rows: Sequence[Row], titles: frozenset[str]) -> Iter
     for first, last in [*aligned_runs(rows), (len(rows), len(rows))]:
         yield from _paragraphs(page, rows[start:first], _Paragraph(left, right, titles))
         if first < last:
-            yield _table_block(page, aligned_table(rows[first:last]))
+            yield replace(
+                _table_block(page, aligned_table(rows[first:last])),
+                confidence=confidence_of([line for row in rows[first:last] for line in row]),
+            )
         start = last
 
 
@@ -254,6 +259,7 @@ def _block(page: Page, paragraph: _Paragraph) -> Block:
         bold=all(_bold(row) >= BOLD for row in rows),
         rows=len(rows),
         parts=len(segments(rows[0])),
+        confidence=confidence_of([line for row in rows for line in row]),
     )
     mark = list_mark(texts[0])
     if all(row[0].mono for row in rows) and len(rows) > 1:
@@ -270,6 +276,13 @@ def _block(page: Page, paragraph: _Paragraph) -> Block:
         if _CAPTION.match(block.text) and len(block.text) < 200:
             block.kind = Kind.CAPTION
     return block
+
+
+def confidence_of(lines: Sequence[Line]) -> float | None:
+    """Mean over the characters that were recognised in a picture, None where none was."""
+    read = [(line.confidence, len(line.text)) for line in lines if line.confidence is not None]
+    total = sum(length for _confidence, length in read)
+    return round(sum(sure * length for sure, length in read) / total, 3) if total else None
 
 
 def _indented(row: Row, left: float) -> str:
@@ -312,6 +325,8 @@ def joined(blocks: Sequence[Block]) -> list[Block]:
             last.boxes.extend(block.boxes)
             last.is_full = block.is_full
             last.rows += block.rows
+            if last.confidence is not None and block.confidence is not None:
+                last.confidence = min(last.confidence, block.confidence)
         else:
             whole.append(block)
     return whole

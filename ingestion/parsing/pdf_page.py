@@ -16,6 +16,7 @@ from ingestion.parsing.elements import PageBox
 _FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
 _BOLD_FONT = re.compile(r"bold|black|heavy|demi|-medi\b|simhei|heiti|黑体|é»\x91ä½\x93", re.IGNORECASE)
 _BOLD, _MONO = 16, 8
+LEAST_CHARACTERS = 3  # below that a page counts as one without text
 _MAX_PATHS = 4_000  # above: a drawing or a map, whose lines are no table
 _GARBLED = re.compile("[\ufffd\x00-\x08\x0e-\x1f\ue000-\uf8ff\U000f0000-\U0010ffff]")
 
@@ -33,6 +34,8 @@ class Line:
     size: float
     bold: float = 0.0  # share of its letters
     mono: bool = False
+    confidence: float | None = None  # 0..1 where it was recognised in a picture
+    is_filled_in: bool = False  # the value of a form field
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,7 +54,8 @@ class Page:
     grids: list[list[tuple[float, float, float, float]]] = field(default_factory=list)
     words: list[tuple[float, float, float, float, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    has_pictures: bool = False
+    has_images: bool = False
+    has_pictures: bool = False  # images or drawings
     tables_failed: bool = False
 
     def box(self, x0: float, y0: float, x1: float, y1: float) -> PageBox:
@@ -92,6 +96,8 @@ def read_page(document: Any, number: int) -> Page:
         page.remove_rotation()
         raw = page.get_text("dict", flags=_FLAGS)
     back = ~upright
+    paths = page.get_cdrawings()
+    images = page.get_images()
     result = Page(
         number=number,
         width=page.rect.width,
@@ -100,11 +106,12 @@ def read_page(document: Any, number: int) -> Page:
         to_display=tuple(back * shown),
         lines=list(_lines(raw)),
         asides=list(_asides(raw)),
-        has_pictures=bool(page.get_images()) or any(True for _ in page.get_cdrawings()),
+        has_images=bool(images),
+        has_pictures=bool(images or paths),
     )
     result.lines.extend(_form_values(page))
     result.notes.extend(_remarks(page))
-    _find_grids(page, result)
+    _find_grids(page, result, paths)
     return result
 
 
@@ -194,7 +201,7 @@ def _form_values(page: Any) -> Iterator[Line]:
         size = min(max(box.height * 0.7, 6.0), 11.0)
         for number, text in enumerate(line for line in value.splitlines() if line.strip()):
             top = box.y0 + number * size * 1.2
-            yield Line(text=text.strip(), x0=box.x0, y0=top, x1=box.x1, y1=min(top + size * 1.3, box.y1 + size), baseline=top + size, size=size)  # fmt: skip
+            yield Line(text=text.strip(), x0=box.x0, y0=top, x1=box.x1, y1=min(top + size * 1.3, box.y1 + size), baseline=top + size, size=size, is_filled_in=True)  # fmt: skip
 
 
 _NOT_TEXT_FIELDS = frozenset(
@@ -210,9 +217,8 @@ def _remarks(page: Any) -> Iterator[str]:
             yield content
 
 
-def _find_grids(page: Any, result: Page) -> None:
+def _find_grids(page: Any, result: Page, paths: list[Any]) -> None:
     """Cell rectangles of ruled tables. A failure here costs the tables of this page, not its text."""
-    paths = page.get_cdrawings()
     if len(paths) < 3 or len(paths) > _MAX_PATHS or not result.lines:
         return
     try:

@@ -16,15 +16,19 @@ _PARAMETERS = {
     "Global.log_level": "critical",
     "Global.use_cls": False,
     "Det.limit_type": "max",
+    "Rec.rec_batch_num": 1,  # more at once is no faster on one thread, and takes twice the memory
     "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
 }
 _LOOK_SIDE = 960  # pixels that lines are looked for in; the time grows with their square
 _FINEST_SIDE = 2_400
-_LEAST_HEIGHT = 17.0  # of a line at that size, below which it is looked for again in more pixels
+_LEAST_HEIGHT, _GOOD_HEIGHT = (
+    13.0,
+    18.0,
+)  # of a line at that size: below the first they are looked for at the second
 _LEAST_CONFIDENCE = 0.5
 _TYPE_OF_BOX = 0.72  # height of the type as a share of the box around its line
-_BATCH = 24  # lines read at once: bounds the memory
+_BATCH = 12  # lines read at once: bounds the memory
 
 
 class RapidReader:
@@ -49,7 +53,7 @@ class RapidReader:
             seen = heights[len(heights) // 3] * _LOOK_SIDE / longest
             if seen >= _LEAST_HEIGHT:
                 return quads
-            side = int(_LOOK_SIDE * min(_LEAST_HEIGHT / max(seen, 1.0), _FINEST_SIDE / _LOOK_SIDE))
+            side = int(_LOOK_SIDE * min(_GOOD_HEIGHT / max(seen, 1.0), _FINEST_SIDE / _LOOK_SIDE))
         else:
             side = 2 * _LOOK_SIDE
         return self._find(picture, min(side, longest))

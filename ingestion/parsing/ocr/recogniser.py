@@ -3,6 +3,7 @@
 import logging
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -48,23 +49,21 @@ class Recogniser:
         quads = self._rapid.find(picture)
         if not quads:
             return Recognised()
-        upright, back, quads, sample = self._straightened(picture, quads)
-        lines = self._lines(upright, quads, sample)
-        height, width = upright.shape
+        page = self._straightened(picture, quads)
+        lines = self._lines(page)
+        height, width = page.picture.shape
         area = sum((line.x1 - line.x0) * (line.y1 - line.y0) for line in lines)
         return Recognised(
             lines=tuple(lines),
-            back=back,
+            back=page.back,
             width=width,
             height=height,
             seen=len(quads),
             cover=area / (width * height),
         )
 
-    def _straightened(
-        self, picture: Grey, quads: Sequence[Quad]
-    ) -> tuple[Grey, Affine, Sequence[Quad], list[TextLine]]:
-        """The picture with its lines level and on their feet, the way back, its quads, and a sample of its lines."""
+    def _straightened(self, picture: Grey, quads: Sequence[Quad]) -> "_Upright":
+        """The picture with its lines level and on their feet."""
         back = STRAIGHT
         if lies_sideways(quads):
             picture, back = turned(picture, 1)
@@ -73,33 +72,50 @@ class Recogniser:
             picture, level = levelled(picture, skew)
             back = after(level, back)
             quads = self._rapid.find(picture)
-        sample = self._sample(picture, quads)
-        if _sure(sample) < _UPRIGHT:
+        page = self._sampled(picture, back, quads)
+        if _sure(page.sample) < _UPRIGHT:
             other, flip = turned(picture, 2)
-            flipped = [_half_turned(quad, picture.shape) for quad in quads]
-            other_sample = self._sample(other, flipped)
-            if _sure(other_sample) > _sure(sample):
-                return other, after(flip, back), flipped, other_sample
-        return picture, back, quads, sample
+            flipped = self._sampled(
+                other, after(flip, back), [_half_turned(quad, picture.shape) for quad in quads]
+            )
+            if _sure(flipped.sample) > _sure(page.sample):
+                return flipped
+        return page
 
-    def _sample(self, picture: Grey, quads: Sequence[Quad]) -> list[TextLine]:
-        """Some lines of middle length, from all over the page."""
+    def _sampled(self, picture: Grey, back: Affine, quads: Sequence[Quad]) -> "_Upright":
+        """Read some lines of middle length, from all over the page."""
         by_length = sorted(quads, key=lambda quad: float(np.linalg.norm(quad[1] - quad[0])))
-        longer = by_length[len(by_length) // 3 :]
-        chosen = longer[:: max(len(longer) // _SAMPLE, 1)][:_SAMPLE]
-        return self._rapid.read(picture, chosen)
+        longer = range(len(by_length) // 3, len(by_length))
+        chosen = set(longer[:: max(len(longer) // _SAMPLE, 1)][:_SAMPLE])
+        return _Upright(
+            picture=picture,
+            back=back,
+            sample=self._rapid.read(picture, [by_length[number] for number in sorted(chosen)]),
+            rest=[quad for number, quad in enumerate(by_length) if number not in chosen],
+        )
 
-    def _lines(self, picture: Grey, quads: Sequence[Quad], sample: Sequence[TextLine]) -> list[TextLine]:
+    def _lines(self, page: "_Upright") -> list[TextLine]:
         latin: list[TextLine] = []
-        if sample and cjk_share(" ".join(line.text for line in sample)) < _LATIN and tesseract.program():
+        said = " ".join(line.text for line in page.sample)
+        if said and cjk_share(said) < _LATIN and tesseract.program():
             try:
-                latin = tesseract.read(picture, dpi=DPI)
+                latin = tesseract.read(page.picture, dpi=DPI)
             except (OSError, subprocess.SubprocessError) as error:
                 log.warning("tesseract failed: %s", type(error).__name__)
             if _sure(latin) >= _WELL_READ:
                 return latin
-        lines = self._rapid.read(picture, quads)
+        lines = [*page.sample, *self._rapid.read(page.picture, page.rest)]
         return lines if _worth(lines) >= _worth(latin) else latin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Upright:
+    """A picture on its feet, with some of its lines read, and where the rest of them are."""
+
+    picture: Grey
+    back: Affine
+    sample: list[TextLine]
+    rest: list[Quad]
 
 
 def _sure(lines: Sequence[TextLine]) -> float:

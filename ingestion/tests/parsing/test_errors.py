@@ -32,5 +32,5 @@ def test_an_unknown_code_is_a_programming_error() -> None:
 
 
 def test_warnings_name_their_pages() -> None:
-    assert warning_text("pages_without_text:1–3").startswith("No text on pages 1–3;")
+    assert warning_text("pages_without_text:1–3").startswith("The text in the pictures of pages 1–3 ")
     assert warning_text("something else") == "something else"
