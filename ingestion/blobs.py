@@ -109,6 +109,16 @@ def collect_garbage(referenced: set[str]) -> int:
     root = Path(settings.BLOB_DIR)
     for path in [*root.glob("incoming-*"), *root.glob("??/??/*")]:
         if path.name not in referenced and path.stat().st_mtime < oldest:
-            path.unlink(missing_ok=True)
-            removed += 1
+            removed += _removed(path, root, oldest)
     return removed
+
+
+def _removed(path: Path, root: Path, oldest: float) -> bool:
+    """Take a file away, unless it was stored anew since it was looked at."""
+    aside = root / f"incoming-{secrets.token_hex(8)}"
+    path.replace(aside)
+    if aside.stat().st_mtime >= oldest:
+        aside.replace(path)
+        return False
+    aside.unlink()
+    return True

@@ -245,7 +245,9 @@ def _cancel_work(rows: Sequence[Document]) -> None:
         lease_until=None,
         deadline=None,
     )
+    cancelled = list(versions.values_list("pk", flat=True))
     versions.update(state=VersionState.CANCELLED, reason_code="cancelled")
+    ledger.drop_drafts(cancelled)
 
 
 # --- taking back ------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from django.db.models.functions import Least
 from django.utils import timezone
 
 from ingestion import turns
-from ingestion.models import DocumentVersion, IngestJob, ProcessingEvent, VersionState
+from ingestion.models import DocumentVersion, IngestJob, ProcessingEvent, Section, VersionState
 from kb_platform.jobs import enqueue
 from kb_platform.runtime_config import store as configuration
 from kb_platform.runtime_config.declarations import LONGEST_HOURS, STALL_MINUTES
@@ -272,6 +272,8 @@ def end(job: IngestJob, job_state: str, version_state: str, reason_code: str = "
     version = job.version
     version.state, version.reason_code, version.reason_params = version_state, reason_code, params
     version.save(update_fields=["state", "reason_code", "reason_params"])
+    if job_state != IngestJob.State.SUCCEEDED:
+        drop_drafts([version.pk])
     tell(
         version.pk,
         ProcessingEvent.Kind.ENDED,
@@ -281,6 +283,13 @@ def end(job: IngestJob, job_state: str, version_state: str, reason_code: str = "
         reason_code=reason_code,
         reason_params=params,
     )
+
+
+def drop_drafts(version_ids: list[int]) -> None:
+    """Remove the sections and chunks of versions that will not become live; what is live keeps its own."""
+    Section.objects.filter(version__in=version_ids).exclude(
+        version=F("version__document__active_version")
+    ).delete()
 
 
 def tell(version_id: int, kind: ProcessingEvent.Kind, **facts: Any) -> None:

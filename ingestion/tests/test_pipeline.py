@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import connection
+from django.db.models import F
 
 from accounts.principals import principal_of
 from ingestion import bulk, ledger, pipeline, selectors, services
@@ -177,3 +178,14 @@ def test_archiving_takes_a_document_out_of_the_index(ingest, owner):
     assert rows() == []
     state = selectors.documents_for(principal_of(owner)).get(pk=document.pk).state
     assert state == "archived"
+
+
+def test_a_version_that_gives_way_to_a_newer_one_leaves_no_chunks(upload, embedder):
+    first = upload("a.md", b"# A\n\nold text").version
+    (lease,) = ledger.claim(IngestJob.Stage.PARSE)
+    pipeline.read(lease, embedder)
+    assert Chunk.objects.filter(version=first).exists()
+    upload("a.md", b"# A\n\nnew text")
+    assert not Chunk.objects.filter(version=first).exists()
+    run_jobs(embedder)
+    assert Chunk.objects.exclude(version__document__active_version=F("version")).count() == 0
