@@ -27,6 +27,9 @@ _GENERATED = re.compile(
     r"|描述已自动生成|AI\s?生成的内容可能不正确。?)\s*",
     re.IGNORECASE,
 )
+_NAMED_BY_PROGRAM = re.compile(
+    r"^(?:picture|image|graphic|grafik|img|图片|图像|图形|圖片)\s*\d*$", re.IGNORECASE
+)
 _LETTER = re.compile(r"[^\W\d_]")
 _FILE_ADDRESS = re.compile(r"[\w:]*[/\\]|^https?:|\.(?:png|jpe?g|gif|bmp|emf|wmf|tiff?)$", re.IGNORECASE)
 _PACKAGES = (
@@ -37,6 +40,7 @@ _PACKAGES = (
     (b"opendocument.spreadsheet", "ods"),
     (b"opendocument.presentation", "odp"),
 )
+_NO_PACKAGE: tuple[type[Exception], ...] = (*UNREADABLE, KeyError, Rejected)
 _OLE_STREAMS = (
     ("WordDocument", "doc"),
     ("Workbook", "xls"),
@@ -117,7 +121,7 @@ def alternative_text(*said: str | None) -> str:
     """What a picture is said to show: the first wording that a person wrote, not a file's address or a remark."""
     for text in said:
         words = collapse(_GENERATED.sub(" ", text or ""))
-        if _LETTER.search(words) and not _FILE_ADDRESS.search(words):
+        if _LETTER.search(words) and not _FILE_ADDRESS.search(words) and not _NAMED_BY_PROGRAM.match(words):
             return words
     return ""
 
@@ -154,7 +158,7 @@ def _named(stem: str, data: bytes) -> tuple[str, bytes] | None:
             types = archive.read(
                 "[Content_Types].xml" if "[Content_Types].xml" in archive.namelist() else "mimetype"
             )
-    except (*UNREADABLE, KeyError, Rejected):
+    except _NO_PACKAGE:
         return None
     extension = next((e for word, e in _PACKAGES if word in types), "zip")
     return f"{stem}.{extension}", data

@@ -62,6 +62,14 @@ _WARNINGS: dict[str, str] = {
     "too_many_parts": _("Only the first %(value)s attachments were taken."),
     "not_well_formed": _("The file breaks the rules of %(value)s and was read as plain text."),
     "lines_failed": _("Lines %(value)s are damaged and were kept as plain text."),
+    "sheets_hidden": _("Hidden sheets were read too: %(value)s."),
+    "sheets_failed": _("These sheets are damaged and were read in part or not at all: %(value)s."),
+    "formulas_unsolved": _(
+        "The results of %(value)s formulas are not in the file. Open it in a spreadsheet program, save it and upload it again."
+    ),
+    "formats_lost": _(
+        "The formats of the cells are damaged: dates and percentages are shown as plain numbers."
+    ),
     "deep_nesting": _("Very deep nesting was flattened."),
 }
 _UNKNOWN_REASON = _("The file could not be read.")

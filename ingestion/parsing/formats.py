@@ -15,6 +15,9 @@ class DocumentKind(StrEnum):
     PDF = "pdf"
     DOCX = "docx"
     PPTX = "pptx"
+    XLSX = "xlsx"
+    XLS = "xls"
+    ODS = "ods"
     MARKDOWN = "markdown"
     HTML = "html"
     TEXT = "text"
@@ -68,6 +71,9 @@ FORMATS: tuple[Format, ...] = (
     Format(kind=DocumentKind.PDF, label="PDF", module="pdf", extensions=("pdf",), effort=Effort.PICTURES),
     Format(kind=DocumentKind.DOCX, label="DOCX", module="docx", extensions=("docx", "docm", "dotx", "dotm")),
     Format(kind=DocumentKind.PPTX, label="PPTX", module="pptx", extensions=("pptx", "pptm", "ppsx", "ppsm", "potx", "potm")),
+    Format(kind=DocumentKind.XLSX, label="XLSX", module="spreadsheet", extensions=("xlsx", "xlsm", "xlsb", "xltx", "xltm")),
+    Format(kind=DocumentKind.XLS, label="XLS", module="spreadsheet", extensions=("xls", "xlt", "et")),
+    Format(kind=DocumentKind.ODS, label="ODS", module="spreadsheet", extensions=("ods", "ots")),
     Format(kind=DocumentKind.MARKDOWN, label="Markdown", module="markdown", extensions=("md", "markdown", "mdown", "mkd", "mdx"), is_text=True),
     Format(kind=DocumentKind.HTML, label="HTML", module="html", extensions=("html", "htm", "xhtml"), is_text=True),
     Format(kind=DocumentKind.TEXT, label="TXT", module="text", extensions=(), is_text=True, effort=Effort.LIGHT),
@@ -90,7 +96,7 @@ BY_EXTENSION: dict[str, Format] = {name: known for known in FORMATS for name in 
 
 # Names of formats that nothing here reads: said by their name, before the content is looked at.
 NOT_READ = frozenset(
-    ["doc", "xls", "ppt", "xlsx", "xlsm", "ods", "odp", "mht", "zip", "7z", "rar", "gz", "tar", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "heic", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "wps", "et", "dps", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
+    ["doc", "ppt", "odp", "mht", "zip", "7z", "rar", "gz", "tar", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "heic", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "wps", "dps", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
 )  # fmt: skip
 
 

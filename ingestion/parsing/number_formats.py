@@ -29,6 +29,9 @@ _TOKEN = re.compile(
     r"|(?P<date>y+|m+|d+|h+|s+(?:\.0+)?|a{3,4}|e+(?![+-]))|(?P<exponent>E[+-]0+)|(?P<number>[0#?.,%]+)|(?P<other>.)",
     re.IGNORECASE | re.DOTALL,
 )
+_WITHOUT = frozenset({"General", "", "@"})
+_SHORT = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d*[1-9])?")
+_NUMBER = re.compile(r"(?P<front>#,##0|0+)(?:\.(?P<back>0+))?(?P<percent>%?)")
 _FRACTION = re.compile(r"[#?0]\s*/\s*[#?\d]")
 _MONTHS = [
     "January",
@@ -69,7 +72,7 @@ class _Section:
 
 def shown(written: str, code: str, *, since_1904: bool = False) -> str:
     """A stored value in its format. What is no number, and a format that cannot be applied, leave it as written."""
-    if code in {"General", "", "@"} and len(written) < 12 and written.isdigit():
+    if code in _WITHOUT and len(written) < 12 and _SHORT.fullmatch(written):
         return written
     try:
         value = Decimal(written)
@@ -77,7 +80,55 @@ def shown(written: str, code: str, *, since_1904: bool = False) -> str:
         return written
     if not value.is_finite() or value.adjusted() > 300:
         return written
+    if value > 0 and (plain := _plain(code)):
+        return plain.applied(value)
     return _formatted(value, code, since_1904) or general(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plain:
+    """The commonest formats: words, one number, words."""
+
+    before: str
+    after: str
+    step: Decimal
+    grouped: bool
+    percent: int
+    minimum: int
+
+    def applied(self, value: Decimal) -> str:
+        rounded = (value.scaleb(2 * self.percent)).quantize(self.step, ROUND_HALF_UP)
+        text = f"{rounded:,f}" if self.grouped else f"{rounded:f}"
+        if self.minimum > 1:
+            whole, point, back = text.partition(".")
+            text = whole.rjust(self.minimum, "0") + point + back
+        return f"{self.before}{text}{self.after}"
+
+
+@lru_cache(maxsize=2_000)
+def _plain(code: str) -> _Plain | None:
+    """How positive numbers are shown, if that is simple; None for all other formats."""
+    if code in _WITHOUT or len(code) > _MOST_CODE or _FRACTION.search(code):
+        return None
+    section = _sections(code)[0]
+    kinds = "".join({"number": "n", "literal": "l"}.get(kind, "x") for kind, _text in section.tokens)
+    if section.condition or not re.fullmatch("l*nl*", kinds) or any(s.condition for s in _sections(code)):
+        return None
+    place = kinds.index("n")
+    pattern = _NUMBER.fullmatch(section.tokens[place][1])
+    if pattern is None:
+        return None
+    words = [
+        "".join(text for _k, text in part) for part in (section.tokens[:place], section.tokens[place + 1 :])
+    ]
+    return _Plain(
+        before=words[0].lstrip(),
+        after=pattern["percent"] + words[1].rstrip(),
+        step=Decimal(1).scaleb(-len(pattern["back"] or "")),
+        grouped="," in pattern["front"],
+        percent=len(pattern["percent"]),
+        minimum=0 if "," in pattern["front"] else pattern["front"].count("0"),
+    )
 
 
 def general(value: Decimal) -> str:
@@ -87,10 +138,6 @@ def general(value: Decimal) -> str:
     if abs(value) >= Decimal(10) ** 11 or abs(value) < Decimal("1e-9"):
         return f"{float(value):.15g}".upper()
     return f"{value.quantize(Decimal(1).scaleb(max(value.adjusted(), 0) - 11), ROUND_HALF_UP).normalize():f}"
-
-
-def is_date_code(code: str) -> bool:
-    return _sections(code[:_MOST_CODE])[0].is_date if code not in {"General", "@"} else False
 
 
 def _formatted(value: Decimal, code: str, since_1904: bool) -> str:

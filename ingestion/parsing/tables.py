@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from ingestion.parsing.elements import Element, Kind, Table
+from ingestion.parsing.prose import collapse
 
 # A span larger than this is a broken or hostile file; a grid is never built from it.
 MAX_SPAN = 1_000
@@ -26,7 +27,8 @@ class Cell:
 def read_table(
     rows: Sequence[Sequence[Cell]], *, header_rows: int | None = None, caption: str = ""
 ) -> Element | None:
-    """A table element: merged cells fill every slot they cover in `table.rows`, and are said once a row in `text`.
+    """A table element: merged cells fill every slot they cover in `table.rows`, and are said once a row in `text`,
+    where each row is one line.
 
     header_rows: known number, or None to read it off the cells. Returns None for a table without text.
     """
@@ -52,9 +54,30 @@ def read_table(
     )
 
 
+def plain_table(rows: Sequence[Sequence[str]], *, header_rows: int, caption: str = "") -> Element | None:
+    """`read_table` for many rows without merged cells, at a tenth of its cost."""
+    kept = [tuple(row) for row in rows if any(row)]
+    if not kept:
+        return None
+    lines = [" | ".join(row) for row in kept]
+    lines = [collapse(line) if "\n" in line else line for line in lines]
+    html = []
+    for number, row in enumerate(kept):
+        name = "th" if number < header_rows else "td"
+        cells = escape("\x00".join(row), quote=False).replace("\n", "<br>")
+        html.append(f"<tr><{name}>{cells.replace(chr(0), f'</{name}><{name}>')}</{name}></tr>")
+    return Element(
+        kind=Kind.TABLE,
+        text="\n".join([caption, *lines] if caption else lines),
+        table=Table(
+            rows=tuple(kept), header_rows=min(header_rows, len(kept)), html=f"<table>{''.join(html)}</table>"
+        ),
+    )
+
+
 def _said_once(line: Sequence[Cell | None]) -> list[str]:
     return [
-        cell.text if cell else ""
+        collapse(cell.text) if cell else ""
         for place, cell in enumerate(line)
         if place == 0 or cell is None or cell is not line[place - 1]
     ]

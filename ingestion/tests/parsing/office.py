@@ -102,3 +102,45 @@ def ole(stream: str, data: bytes) -> bytes:
         + directory.ljust(sector, b"\x00")
         + data.ljust(count * sector, b"\x00")
     )
+
+
+def workbook(
+    *sheets: str,
+    names: Iterable[str] = (),
+    parts: Mapping[str, str | bytes] | None = None,
+    relations: Relations | None = None,
+) -> bytes:
+    """A workbook of sheetData contents (see `rows`); a name that starts with `hidden:` is a hidden sheet."""
+    titles = [*names, *(f"Sheet{n}" for n in range(len(list(names)) + 1, len(sheets) + 1))]
+    listed = "".join(
+        f'<sheet name="{title.removeprefix("hidden:")}"{" state=" + chr(34) + "hidden" + chr(34) if title.startswith("hidden:") else ""} r:id="s{n}"/>'
+        for n, title in enumerate(titles, start=1)
+    )
+    content: dict[str, str | bytes] = {
+        "xl/workbook.xml": f'<workbook xmlns="{S}" xmlns:r="{OFFICE}"><sheets>{listed}</sheets></workbook>'
+    }
+    for number, sheet in enumerate(sheets, start=1):
+        content[f"xl/sheet{number}.xml"] = f'<worksheet xmlns="{S}">{sheet}</worksheet>'
+    own = {
+        "xl/workbook.xml": [
+            *((f"s{n}", "worksheet", f"sheet{n}.xml") for n in range(1, len(sheets) + 1)),
+            ("st", "styles", "styles.xml"),
+        ]
+    }
+    return package("xl/workbook.xml", {**content, **(parts or {})}, {**own, **(relations or {})})
+
+
+def rows(*lines: Iterable[str | int | float | None], merged: Iterable[str] = (), first: int = 1) -> str:
+    """sheetData of inline strings and numbers, None for a cell that is not there."""
+    said = []
+    for number, line in enumerate(lines, start=first):
+        cells = []
+        for column, value in enumerate(line):
+            place = f"{chr(65 + column)}{number}"
+            if isinstance(value, str):
+                cells.append(f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>')
+            elif value is not None:
+                cells.append(f'<c r="{place}"><v>{value}</v></c>')
+        said.append(f'<row r="{number}">{"".join(cells)}</row>')
+    spans = "".join(f'<mergeCell ref="{ref}"/>' for ref in merged)
+    return f"<sheetData>{''.join(said)}</sheetData>" + (f"<mergeCells>{spans}</mergeCells>" if spans else "")

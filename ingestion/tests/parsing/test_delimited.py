@@ -30,3 +30,12 @@ def test_every_part_of_a_long_file_repeats_the_header() -> None:
 
 def test_what_is_no_table_passes_as_text() -> None:
     assert [element.kind for element in parse(b"just a sentence\n").elements] == [Kind.PARAGRAPH]
+
+
+def test_commas_escaped_by_a_backslash_stay_in_their_cell_and_a_title_line_is_a_heading() -> None:
+    (table,) = parse(b"name,note\nLin,a\\, b\nBo,c\n").elements
+    assert table.table is not None
+    assert table.table.rows[1] == ("Lin", "a, b")
+    title, table = parse("差旅标准,,\n城市,级别,元\n北京,A,500\n".encode("gb18030")).elements
+    assert (title.kind, title.text) == (Kind.HEADING, "差旅标准")
+    assert table.text == "城市 | 级别 | 元\n北京 | A | 500"

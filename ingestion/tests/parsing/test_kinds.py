@@ -88,7 +88,6 @@ def test_word_is_found_in_its_package_whatever_other_parts_it_has() -> None:
 @pytest.mark.parametrize(
     ("file", "name", "code"),
     [
-        (package(SHEET), "a.xlsx", "unsupported"),
         (package(SHEET), "a.docx", "wrong_name"),
         (package(WORD), "a.pdf", "wrong_name"),
         (package(extra={"word/document.xml": b" " * 30_000_000}), "bomb.docx", "too_large"),
