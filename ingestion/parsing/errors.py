@@ -25,6 +25,9 @@ _REASONS: dict[str, str] = {
     "unsupported": _(
         "%(kind)s files are not supported yet. Supported: %(supported)s. Convert the file and upload that."
     ),
+    "needs_program": _(
+        "%(kind)s files are read with the program %(program)s, which is not installed here. Save the file as %(other)s and upload that."
+    ),
     "wrong_name": _(
         "The file is named %(named)s but its content is %(kind)s. Correct the name or upload the right file."
     ),
@@ -75,6 +78,8 @@ _WARNINGS: dict[str, str] = {
 _UNKNOWN_REASON = _("The file could not be read.")
 _DEFAULTS = {
     "kind": "?",
+    "program": "?",
+    "other": "?",
     "named": "?",
     "limit": "–",
     "seconds": "–",

@@ -18,6 +18,8 @@ class DocumentKind(StrEnum):
     XLSX = "xlsx"
     XLS = "xls"
     ODS = "ods"
+    DOC = "doc"
+    PPT = "ppt"
     MARKDOWN = "markdown"
     HTML = "html"
     TEXT = "text"
@@ -74,6 +76,8 @@ FORMATS: tuple[Format, ...] = (
     Format(kind=DocumentKind.XLSX, label="XLSX", module="spreadsheet", extensions=("xlsx", "xlsm", "xlsb", "xltx", "xltm")),
     Format(kind=DocumentKind.XLS, label="XLS", module="spreadsheet", extensions=("xls", "xlt", "et")),
     Format(kind=DocumentKind.ODS, label="ODS", module="spreadsheet", extensions=("ods", "ots")),
+    Format(kind=DocumentKind.DOC, label="DOC", module="legacy", extensions=("doc", "dot", "wps"), effort=Effort.PROGRAM),
+    Format(kind=DocumentKind.PPT, label="PPT", module="legacy", extensions=("ppt", "pps", "pot", "dps"), effort=Effort.PROGRAM),
     Format(kind=DocumentKind.MARKDOWN, label="Markdown", module="markdown", extensions=("md", "markdown", "mdown", "mkd", "mdx"), is_text=True),
     Format(kind=DocumentKind.HTML, label="HTML", module="html", extensions=("html", "htm", "xhtml"), is_text=True),
     Format(kind=DocumentKind.TEXT, label="TXT", module="text", extensions=(), is_text=True, effort=Effort.LIGHT),
@@ -96,7 +100,7 @@ BY_EXTENSION: dict[str, Format] = {name: known for known in FORMATS for name in 
 
 # Names of formats that nothing here reads: said by their name, before the content is looked at.
 NOT_READ = frozenset(
-    ["doc", "ppt", "odp", "mht", "zip", "7z", "rar", "gz", "tar", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "heic", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "wps", "dps", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
+    ["odp", "mht", "zip", "7z", "rar", "gz", "tar", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "heic", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
 )  # fmt: skip
 
 
