@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from ingestion import api, api_bulk
+from ingestion import api, api_bulk, api_chunks
 
 urlpatterns = [
     path("collections", api.CollectionList.as_view(), name="api_collections"),
@@ -14,6 +14,16 @@ urlpatterns = [
         name="api_collection_grants_preview",
     ),
     path("collections/<str:uid>/access", api.CollectionAccess.as_view(), name="api_collection_access"),
+    path(
+        "collections/<str:uid>/chunking",
+        api_chunks.CollectionChunking.as_view(),
+        name="api_collection_chunking",
+    ),
+    path(
+        "collections/<str:uid>/chunking/preview",
+        api_chunks.CollectionChunkingPreview.as_view(),
+        name="api_collection_chunking_preview",
+    ),
     path("holders", api.HolderList.as_view(), name="api_holders"),
     path("documents", api.DocumentList.as_view(), name="api_documents"),
     path("documents/summary", api.DocumentSummary.as_view(), name="api_document_summary"),
@@ -35,6 +45,16 @@ urlpatterns = [
     path("documents/<str:uid>/reparse", api.DocumentReparse.as_view(), name="api_document_reparse"),
     path("documents/<str:uid>/versions", api.DocumentVersions.as_view(), name="api_document_versions"),
     path("documents/<str:uid>/chunks", api.DocumentChunks.as_view(), name="api_document_chunks"),
+    path(
+        "documents/<str:uid>/corrections",
+        api_chunks.DocumentCorrections.as_view(),
+        name="api_document_corrections",
+    ),
+    path(
+        "documents/<str:uid>/corrections/<str:correction>/undo",
+        api_chunks.CorrectionUndo.as_view(),
+        name="api_correction_undo",
+    ),
     path("documents/<str:uid>/file", api.DocumentFile.as_view(), name="api_document_file"),
     path("documents/<str:uid>/pages/<int:page>.webp", api.DocumentPage.as_view(), name="api_document_page"),
     path(

@@ -23,7 +23,7 @@ from kb_platform.errors import NotFound
 # What a preview looks at: enough to judge by, and quick.
 MOST_CHARACTERS, MOST_ELEMENTS = 40_000, 600
 MOST_CHARACTERS_BY_MEANING = 8_000  # every sentence of it is read by the embedder
-SHOWN = 40
+SHOWN = 20
 
 
 @transaction.atomic

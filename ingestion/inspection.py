@@ -80,7 +80,8 @@ class Content:
 
     @cached_property
     def chunks(self) -> QuerySet[Chunk]:
-        return Chunk.objects.filter(document=self.document, version=self.version).order_by("order")
+        chunks = Chunk.objects.filter(document=self.document, version=self.version).order_by("order")
+        return chunks.select_related("correction__made_by")
 
     @cached_property
     def total(self) -> int:

@@ -235,7 +235,8 @@ def get_original_version(principal: Principal, document: Document) -> DocumentVe
 
 def chunks_of(document: Document) -> QuerySet[Chunk]:
     """The chunks readers can find, in reading order."""
-    return Chunk.objects.filter(document=document, version=document.active_version_id).order_by("order")
+    chunks = Chunk.objects.filter(document=document, version=document.active_version_id)
+    return chunks.select_related("correction", "version").order_by("order")
 
 
 def elements_of(version: DocumentVersion) -> QuerySet[Element]:

@@ -296,6 +296,14 @@ class ChunkOutput(serializers.Serializer[Chunk]):
     boxes = serializers.ListField(child=serializers.DictField())
     token_count = serializers.IntegerField()
     language = serializers.CharField()
+    first_element = serializers.IntegerField()
+    last_element = serializers.IntegerField()
+    own_from = serializers.IntegerField(
+        help_text="Characters at the beginning that are said before it too: header rows, lead-in, overlap."
+    )
+    correction = serializers.CharField(
+        source="correction.uid", default=None, help_text="The correction that its text comes from, or null."
+    )
 
 
 class ProgressOutput(serializers.Serializer[Any]):

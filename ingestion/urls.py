@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from ingestion.views import bulk, collections, document, documents, processing, sharing, uploading
+from ingestion.views import (
+    bulk,
+    chunking,
+    chunks,
+    collections,
+    document,
+    documents,
+    processing,
+    sharing,
+    uploading,
+)
 
 urlpatterns = [
     path("system/processing", processing.processing, name="processing"),
@@ -27,6 +37,10 @@ urlpatterns = [
     ),
     path("manage/holders", sharing.holder_search, name="holder_search"),
     path("manage/collections/<str:uid>/edit", collections.collection_edit, name="collection_edit"),
+    path(
+        "manage/collections/<str:uid>/chunking", chunking.collection_chunking_page, name="collection_chunking"
+    ),
+    path("manage/collections/<str:uid>/chunking/retry", chunking.chunking_retry, name="chunking_retry"),
     path("manage/collections/<str:uid>/delete", collections.collection_delete, name="collection_delete"),
     path("manage/collections/<str:uid>/sharing", sharing.collection_sharing, name="collection_sharing"),
     path("manage/documents", documents.documents, name="documents"),
@@ -50,6 +64,19 @@ urlpatterns = [
         document.version_restore,
         name="version_restore",
     ),
+    path("manage/documents/<str:uid>/chunks", chunks.document_chunks, name="document_chunks"),
+    path("manage/documents/<str:uid>/chunks/<int:number>/edit", chunks.chunk_edit, name="chunk_edit"),
+    path("manage/documents/<str:uid>/chunks/<int:number>/split", chunks.chunk_split, name="chunk_split"),
+    path("manage/documents/<str:uid>/chunks/<int:number>/merge", chunks.chunk_merge, name="chunk_merge"),
+    path(
+        "manage/documents/<str:uid>/chunks/<int:number>/exclude", chunks.chunk_exclude, name="chunk_exclude"
+    ),
+    path(
+        "manage/documents/<str:uid>/corrections/<str:correction>/undo",
+        chunks.correction_undo,
+        name="correction_undo",
+    ),
+    path("manage/documents/<str:uid>/rechunk", chunks.rechunk_retry, name="rechunk_retry"),
     path("manage/documents/<str:uid>/log", document.document_log, name="document_log"),
     path("manage/documents/<str:uid>/edit", document.document_edit, name="document_edit"),
     path("manage/documents/<str:uid>/owner", document.document_owner, name="document_owner"),

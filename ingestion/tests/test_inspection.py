@@ -123,6 +123,6 @@ def test_readers_see_nothing_of_a_version_that_was_never_in_force(
     assert api(reader).get(path).json()["count"] == 1
     Document.objects.filter(pk=document.pk).update(active_version=None)
     DocumentVersion.objects.update(published_at=None)
-    path = f"/manage/documents/{document.uid}"
+    path = f"/manage/documents/{document.uid}/chunks"
     assert "Open text." in browser(owner).get(path).content.decode()
     assert "Open text." not in browser(reader).get(path).content.decode()

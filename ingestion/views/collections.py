@@ -15,6 +15,7 @@ from accounts.permissions.visibility import require
 from accounts.requests import PageRequest
 from accounts.values import Permission, Principal
 from ingestion import selectors, services
+from ingestion.chunking.choices import from_key
 from ingestion.collection_cards import cards_for, narrowed
 from ingestion.forms import CollectionForm, DeleteForm, show_refusal
 from ingestion.models import Collection
@@ -116,7 +117,12 @@ def collection_edit(request: PageRequest, uid: str) -> HttpResponse:
             return redirect("collection_edit", uid)
         except InvalidInput as error:
             show_refusal(form, error)
-    context = {"collection": collection, "form": form, **_contents(request.principal, collection)}
+    context = {
+        "collection": collection,
+        "chunking": from_key(collection.chunking),
+        "form": form,
+        **_contents(request.principal, collection),
+    }
     return render(request, "ingestion/collection_edit.html", context)
 
 

@@ -16,6 +16,7 @@ from accounts.permissions.visibility import require, scope_levels
 from accounts.requests import PageRequest
 from accounts.values import Permission
 from ingestion import bulk, files, selectors, services
+from ingestion.corrections import lost_in
 from ingestion.forms import DeleteForm, DocumentForm, MoveForm, OwnerForm, show_refusal
 from ingestion.inspection import Place, content_of, durations_of, log_of
 from ingestion.models import Document
@@ -25,9 +26,10 @@ from kb_platform.policies import Access, policy
 
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])
 VERSIONS, RUNS = 25, 5
+PLACE = {"page", "chunk", "q", "show"}
 
 
-def _frame(request: PageRequest, uid: str, tab: str) -> dict[str, Any]:
+def frame(request: PageRequest, uid: str, tab: str) -> dict[str, Any]:
     """The document and what every tab of it shows. Raises NotFound."""
     found = selectors.get_document(request.principal, uid)
     levels = scope_levels(request.principal)
@@ -48,8 +50,10 @@ def _frame(request: PageRequest, uid: str, tab: str) -> dict[str, Any]:
 @policy(Access.OBJECT)
 @require_safe
 def document(request: PageRequest, uid: str) -> HttpResponse:
-    """Content and chunks, side by side."""
-    context = _frame(request, uid, "content")
+    """What it is and how it was read. Its chunks are a page of their own, which older addresses mean."""
+    if PLACE & request.GET.keys():
+        return redirect(f"{reverse('document_chunks', args=[uid])}?{request.GET.urlencode()}")
+    context = frame(request, uid, "about")
     content = content_of(context["document"], parse_place(request.GET), may_edit=context["may_edit"])
     durations = durations_of(content.version) if content else []
     return render(request, "ingestion/document.html", {**context, "content": content, "durations": durations})
@@ -75,7 +79,7 @@ def parse_place(query: QueryDict) -> Place:
 @policy(Access.OBJECT)
 @require_safe
 def document_versions(request: PageRequest, uid: str) -> HttpResponse:
-    context = _frame(request, uid, "versions")
+    context = frame(request, uid, "versions")
     versions = selectors.versions_of(request.principal, context["document"])
     page = Paginator(versions, VERSIONS).get_page(request.GET.get("page"))
     return render(request, "ingestion/document_versions.html", {**context, "page": page})
@@ -85,10 +89,10 @@ def document_versions(request: PageRequest, uid: str) -> HttpResponse:
 @require_safe
 def document_log(request: PageRequest, uid: str) -> HttpResponse:
     """Each step of the newest versions with its times, counts and reasons."""
-    context = _frame(request, uid, "log")
+    context = frame(request, uid, "log")
     versions = selectors.versions_of(request.principal, context["document"]).prefetch_related("events")
     page = Paginator(versions, RUNS).get_page(request.GET.get("page"))
-    runs = [(version, log_of(version.events.all())) for version in page]
+    runs = [(version, log_of(version.events.all()), lost_in(version).count()) for version in page]
     return render(request, "ingestion/document_log.html", {**context, "page": page, "runs": runs})
 
 

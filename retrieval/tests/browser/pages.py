@@ -85,6 +85,7 @@ PAGES: dict[str, Example] = {
     "collection": page("/manage/collections/{collection}"),
     "collection_activity": page("/manage/collections/{collection}/activity"),
     "collection_edit": page("/manage/collections/{collection}/edit"),
+    "collection_chunking": page("/manage/collections/{collection}/chunking"),
     "collection_delete": page("/manage/collections/{collection}/delete"),
     "collection_sharing": page("/manage/collections/{collection}/sharing"),
     "documents": page("/manage/documents"),
@@ -92,6 +93,9 @@ PAGES: dict[str, Example] = {
     "document_trash": page("/manage/documents/trash"),
     "upload_batch": page("/manage/uploads/{batch}"),
     "document": page("/manage/documents/{document}"),
+    "document_chunks": page("/manage/documents/{document}/chunks"),
+    "chunk_edit": page("/manage/documents/{document}/chunks/{chunk}/edit"),
+    "chunk_split": page("/manage/documents/{document}/chunks/{chunk}/split"),
     "document_versions": page("/manage/documents/{versions}/versions"),
     "document_log": page("/manage/documents/{document}/log"),
     "document_owner": page("/manage/documents/{document}/owner"),
@@ -158,6 +162,13 @@ def ask_a_question(shown: BrowserPage) -> None:
     shown.locator("textarea[name=question]").fill(QUESTION)
     shown.locator("textarea[name=question]").press("Enter")
     shown.locator(".turn .cite").first.wait_for()
+
+
+def preview_chunking(shown: BrowserPage) -> None:
+    shown.locator("[name=shape][value=manual]").check()
+    with shown.expect_navigation():
+        shown.locator("[name=preview]").click()
+    shown.locator("#preview-h").wait_for()
 
 
 def choose_documents(shown: BrowserPage) -> None:
@@ -241,10 +252,14 @@ STATES: dict[str, Example] = {
     "reader-source": page("/d/{document}", who="reader"),
     "document-failed": page("/manage/documents/{failed}"),
     "document-waiting": page("/manage/documents/{waiting}"),
-    "document-pdf": page("/manage/documents/{pdf}?chunk=2"),
-    "document-everything": page("/manage/documents/{pdf}?show=all"),
+    "document-pdf": page("/manage/documents/{pdf}/chunks?chunk=2"),
+    "document-everything": page("/manage/documents/{pdf}/chunks?show=all"),
+    "document-corrected": page("/manage/documents/{corrected}/chunks?chunk=1", act=open_everything),
+    "collection-chunking-preview": page(
+        "/manage/collections/{collection}/chunking?document={document}", act=preview_chunking
+    ),
     "document-failed-log": page("/manage/documents/{failed}/log"),
-    "document-nothing-found": page("/manage/documents/{document}?q=zzzqqq"),
+    "document-nothing-found": page("/manage/documents/{document}/chunks?q=zzzqqq"),
     "batch-problems": page("/manage/uploads/{batch}?show=problems"),
     "documents-chosen": page("/manage/documents", act=choose_documents),
     "documents-delete": page("/manage/documents", act=delete_documents),

@@ -17,10 +17,10 @@ from accounts.services import create_group, create_user, replace_grants
 from accounts.setup import ensure_first_admin
 from accounts.tokens import create_token
 from accounts.values import GrantRequest, Holder, Permission, Principal, SystemActor, TokenScope
-from ingestion import bulk, ledger, pipeline, services, uploads
+from ingestion import bulk, corrections, ledger, pipeline, rechunking, services, uploads
 from ingestion.blobs import store
 from ingestion.indexing.generations import ensure_first_generation
-from ingestion.models import Collection, Document, IngestJob
+from ingestion.models import Collection, Correction, CorrectionOutcome, Document, IngestJob
 from ingestion.samples.catalogue import FILES
 from ingestion.testing import HashingEmbedder
 from ingestion.values import Attributes, SourceFile
@@ -89,6 +89,11 @@ def _documents(actor: Principal, handbook: Collection, embedder: HashingEmbedder
     _run_jobs(embedder)
     trashed = upload("trashed.md", b"# Trashed")
     bulk.delete_documents(actor=actor, documents=Document.objects.filter(pk=trashed.pk))
+    corrected = upload(
+        "corrected.md", b"# Rules\n\nThe first rule is old. The second rule stays. The third one too."
+    )
+    _run_jobs(embedder)
+    _correct(actor, corrected, embedder)
     batch = uploads.open_batch(actor=actor, collection=handbook)
     for name, content in (
         ("notes.md", b"# Notes\n\nText."),
@@ -97,12 +102,39 @@ def _documents(actor: Principal, handbook: Collection, embedder: HashingEmbedder
         ("copy.csv", b"Item,Price\nPump,12\nValve,7\n"),
     ):
         uploads.add_file(actor=actor, batch=batch, file=SimpleUploadedFile(name, content))
-    named = {"pdf": paged, "docx": worded, "document": plain, "failed": failed}
+    named = {"pdf": paged, "docx": worded, "document": plain, "failed": failed, "corrected": corrected}
     ids = {name: str(document.uid) for name, document in named.items()}
     _run_jobs(embedder)
     waiting = upload("waiting.md", b"# Waiting")
     ids |= {"batch": str(batch.uid), "waiting": str(waiting.uid)}
+    ids["chunk"] = str(plain.chunks.order_by("order").first().pk)
     return ids | {"versions": str(again.uid), "job": str(waiting.latest_version.job.uid)}
+
+
+def _correct(actor: Principal, document: Document, embedder: HashingEmbedder) -> None:
+    """One correction in force, one that was undone, and one that fits no longer."""
+
+    def correct(text: str) -> Correction:
+        chunk = document.chunks.order_by("order").first().pk
+        done = corrections.correct_text(
+            actor=actor, document=document, chunk=chunk, text=text, counter=embedder
+        )
+        while turn := rechunking.take_turn():
+            pipeline.rechunk(turn, embedder)
+        return done
+
+    undone = correct("The first rule is wrong.")
+    corrections.undo(actor=actor, document=document, uid=str(undone.uid))
+    correct("The first rule is new. The second rule stays.")
+    lost = Correction.objects.create(
+        document=document,
+        version=document.versions.get(),
+        action=Correction.Action.EXCLUDE,
+        first_element=0,
+        last_element=0,
+        quote="What is not there.",
+    )
+    CorrectionOutcome.objects.create(correction=lost, version=document.versions.get(), fits=False)
 
 
 def _run_jobs(embedder: HashingEmbedder) -> None:
