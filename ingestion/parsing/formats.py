@@ -20,6 +20,7 @@ class DocumentKind(StrEnum):
     ODS = "ods"
     DOC = "doc"
     PPT = "ppt"
+    IMAGE = "image"
     MARKDOWN = "markdown"
     HTML = "html"
     TEXT = "text"
@@ -78,6 +79,7 @@ FORMATS: tuple[Format, ...] = (
     Format(kind=DocumentKind.ODS, label="ODS", module="spreadsheet", extensions=("ods", "ots")),
     Format(kind=DocumentKind.DOC, label="DOC", module="legacy", extensions=("doc", "dot", "wps"), effort=Effort.PROGRAM),
     Format(kind=DocumentKind.PPT, label="PPT", module="legacy", extensions=("ppt", "pps", "pot", "dps"), effort=Effort.PROGRAM),
+    Format(kind=DocumentKind.IMAGE, label="PNG, JPEG, GIF, BMP, WebP, TIFF, HEIC", module="images", extensions=("png", "jpg", "jpeg", "jfif", "gif", "bmp", "webp", "tif", "tiff", "heic", "heif"), effort=Effort.PICTURES),
     Format(kind=DocumentKind.MARKDOWN, label="Markdown", module="markdown", extensions=("md", "markdown", "mdown", "mkd", "mdx"), is_text=True),
     Format(kind=DocumentKind.HTML, label="HTML", module="html", extensions=("html", "htm", "xhtml"), is_text=True),
     Format(kind=DocumentKind.TEXT, label="TXT", module="text", extensions=(), is_text=True, effort=Effort.LIGHT),
@@ -96,11 +98,17 @@ FORMATS: tuple[Format, ...] = (
 )  # fmt: skip
 FORMAT_OF: dict[DocumentKind, Format] = {known.kind: known for known in FORMATS}
 BY_LABEL: dict[str, Format] = {known.label: known for known in FORMATS}
+BY_LABEL.update(
+    {
+        f"{name} image": FORMAT_OF[DocumentKind.IMAGE]
+        for name in ("PNG", "JPEG", "GIF", "BMP", "WebP", "TIFF", "HEIC")
+    }
+)
 BY_EXTENSION: dict[str, Format] = {name: known for known in FORMATS for name in known.extensions}
 
 # Names of formats that nothing here reads: said by their name, before the content is looked at.
 NOT_READ = frozenset(
-    ["odp", "mht", "zip", "7z", "rar", "gz", "tar", "png", "jpg", "jpeg", "gif", "bmp", "tif", "tiff", "webp", "heic", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
+    ["odp", "mht", "zip", "7z", "rar", "gz", "tar", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
 )  # fmt: skip
 
 

@@ -40,6 +40,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"{\\rtf", "RTF"),
     (b"SQLite format 3\x00", "SQLite database"),
 )
+_HEIC_BRANDS = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HTML_START = re.compile(
     rb"\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body)\b",
@@ -94,9 +95,20 @@ def sniff(head: bytes, *, file_name: str) -> DocumentKind:
             return _known(label, extension)
     if b"%PDF-" in head[:1024]:
         return _known("PDF", extension)
+    if label := _image_label(head):
+        return _known(label, extension)
     if not looks_like_text(head):
         raise _unreadable(head, extension)
     return _text_kind(head, extension)
+
+
+def _image_label(head: bytes) -> str:
+    """Formats whose first bytes alone do not tell them."""
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return "WebP image"
+    if head.startswith(b"BM") and head[6:10] == bytes(4):
+        return "BMP image"
+    return "HEIC image" if head[4:8] == b"ftyp" and head[8:12] in _HEIC_BRANDS else ""
 
 
 def _known(label: str, extension: str) -> DocumentKind:

@@ -5,21 +5,18 @@ warning; a file in which nothing can be read is refused. The only module, with p
 """
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import pymupdf
 
-from ingestion.parsing.elements import Element, Kind, ParsedDocument, Quality
+from ingestion.parsing.elements import Kind, ParsedDocument, Quality
 from ingestion.parsing.errors import Rejected
 from ingestion.parsing.formats import Source
 from ingestion.parsing.limits import MAX_PAGES
-from ingestion.parsing.pdf_blocks import Block, bare_blocks, joined, page_blocks, squeezed
-from ingestion.parsing.pdf_headings import drop_furniture, mark_footnotes, mark_headings, typography
+from ingestion.parsing.pdf_elements import elements_of
 from ingestion.parsing.pdf_page import LEAST_CHARACTERS, Page, read_page
-from ingestion.parsing.pdf_scan import Scans
-from ingestion.parsing.tables import read_table
+from ingestion.parsing.pdf_scan import Scans, spans
 
 _SHRINK_EVERY = 20
 _GARBLED_PAGE = 0.3
@@ -49,13 +46,11 @@ def parse(source: Source) -> ParsedDocument:
         from ingestion.parsing.ocr.pages import level_sizes
 
         level_sizes(scans.read)
-    elements = _elements(pages, _outline(document))
+    outline = _outline(document)
+    elements = elements_of(pages, outline)
     garbled = [page.number for page in with_text if page.garbled > _GARBLED_PAGE * page.characters]
     warnings = (
         ("repaired", bool(document.is_repaired)),
-        (f"pages_without_text:{spans(scans.unread)}", bool(scans.unread)),
-        (f"pages_of_pictures:{spans(scans.pictured)}", bool(scans.pictured)),
-        (f"ocr_unsure:{spans(scans.unsure)}", bool(scans.unsure)),
         (f"pages_failed:{spans(failed)}", bool(failed)),
         (f"pages_garbled:{spans(garbled)}", bool(garbled)),
         (
@@ -77,13 +72,11 @@ def parse(source: Source) -> ParsedDocument:
             ocr_pages=len(scans.read),
             ocr_confidence=scans.mean_confidence,
             garble_ratio=round(sum(p.garbled for p in pages) / max(sum(p.characters for p in pages), 1), 4),
-            warnings=tuple(text for text, applies in warnings if applies),
+            warnings=(*scans.warnings, *(text for text, applies in warnings if applies)),
         ),
         title=written if written and not _NO_TITLE.search(written) else first_title,
         author=(metadata.get("author") or "").strip(),
-        properties={"outline": [title for _level, title, _page in _outline(document)[:500]]}
-        if _outline(document)
-        else {},
+        properties={"outline": [title for _level, title, _page in outline[:500]]} if outline else {},
     )
 
 
@@ -148,62 +141,3 @@ def _outline(document: Any) -> list[tuple[int, str, int]]:
         return [(level, str(title).strip(), page) for level, title, page in document.get_toc()]
     except Exception:  # a broken outline is no reason to lose the pages
         return []
-
-
-def _elements(pages: list[Page], outline: list[tuple[int, str, int]]) -> list[Element]:
-    drop_furniture(pages)
-    style = typography(pages)
-    titles: dict[int, set[str]] = {}
-    for _level, title, number in outline:
-        titles.setdefault(number, set()).add(squeezed(title))
-    blocks = [block for page in pages for block in _blocks(page, frozenset(titles.get(page.number, ())))]
-    mark_footnotes(blocks, style)
-    blocks = joined(blocks)
-    levels = mark_headings(blocks, outline, style)
-    elements = [
-        element for number, block in enumerate(blocks) if (element := _element(block, levels.get(number, 0)))
-    ]
-    remarks = [Element(kind=Kind.NOTE, text=note, page=page.number) for page in pages for note in page.notes]
-    return elements + remarks
-
-
-def _blocks(page: Page, titles: frozenset[str]) -> list[Block]:
-    """Blocks of a page; its bare lines where the layout is beyond the rules, so that the page is not lost."""
-    try:
-        return page_blocks(page, titles)
-    except MemoryError:
-        raise
-    except Exception:
-        page.tables_failed = True
-        return bare_blocks(page)
-
-
-def _element(block: Block, level: int) -> Element | None:
-    page, boxes = block.boxes[0].page, tuple(block.boxes)
-    if block.table is not None:
-        table = read_table(block.table.rows)
-        return replace(table, page=page, boxes=boxes, confidence=block.confidence) if table else None
-    if level:
-        return Element(
-            kind=Kind.HEADING,
-            text=block.text,
-            level=level,
-            page=page,
-            boxes=boxes,
-            confidence=block.confidence,
-        )
-    depth = 1 if block.kind in {Kind.LIST_ITEM, Kind.STEP} else 0
-    return Element(
-        kind=block.kind, text=block.text, level=depth, page=page, boxes=boxes, confidence=block.confidence
-    )
-
-
-def spans(numbers: Iterable[int]) -> str:
-    """Page numbers as a reader writes them: 1–3, 7."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in runs)

@@ -3,7 +3,7 @@
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -54,6 +54,7 @@ class Scans:
         return Recogniser()
 
     def recognise(self, picture: "Grey") -> "Recognised":
+        """The text of one picture, within the time that each is given."""
         self.started += 1
         self.recognising(self.started)
         return self.recogniser.read(picture)
@@ -75,7 +76,7 @@ class Scans:
             scan.lines += _form_lines(page)
         else:
             scan.lines += _not_said_in(scan, page.lines)
-        self._note(recognised, scan)
+        self.note(recognised, scan)
         return scan
 
     def _scan(self, document: Any, page: Page) -> "tuple[Recognised, Page]":
@@ -95,7 +96,8 @@ class Scans:
             scan.words = [(line.x0, line.y0, line.x1, line.y1, line.text) for line in scan.lines]
         return recognised, scan
 
-    def _note(self, recognised: "Recognised", scan: Page) -> None:
+    def note(self, recognised: "Recognised", scan: Page) -> None:
+        """Keep how a page was read; lines that say nothing are taken off it."""
         from ingestion.parsing.ocr.pages import says_something
 
         if says_something(recognised):
@@ -114,8 +116,26 @@ class Scans:
         return round(said / total, 3) if total else None
 
     @property
-    def unsure(self) -> list[int]:
-        return [number for number, confidence in self.confidence.items() if confidence < _SURE]
+    def warnings(self) -> list[str]:
+        """What a reader has to know of the pages that were pictures."""
+        unsure = [number for number, confidence in self.confidence.items() if confidence < _SURE]
+        told = (
+            ("pages_without_text", self.unread),
+            ("pages_of_pictures", self.pictured),
+            ("ocr_unsure", unsure),
+        )
+        return [f"{code}:{spans(numbers)}" for code, numbers in told if numbers]
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Page numbers as a reader writes them: 1–3, 7."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in runs)
 
 
 def _picture(drawn: Any, scale: float) -> "Grey":
