@@ -29,6 +29,7 @@ from ingestion.parsing.errors import Rejected
 from ingestion.parsing.formats import Source
 from ingestion.parsing.headings import LAST_WORDED_RANK, dense_levels, list_mark, numbered_rank, short_enough
 from ingestion.parsing.ooxml import Package, R, children, core_facts
+from ingestion.parsing.picture_text import with_picture_text
 from ingestion.parsing.prose import cjk_share, collapse
 from ingestion.parsing.tables import Cell, read_table
 
@@ -74,7 +75,7 @@ def parse(source: Source) -> ParsedDocument:
     for relation in package.relations(package.main_name):
         if relation.kind in {"package", "oleObject", "aFChunk"} and not relation.is_external:
             reader.inside.attachment(relation.target)
-    return ParsedDocument(
+    document = ParsedDocument(
         media_type="application/vnd.openxmlformats-officedocument.wordprocessingml.document",
         elements=(*_captioned(elements), *reader.remarks_left(), *_margins(package, reader)),
         quality=Quality(pictures=reader.inside.pictures, warnings=reader.inside.warnings),
@@ -84,6 +85,7 @@ def parse(source: Source) -> ParsedDocument:
         modified=facts.modified,
         parts=tuple(reader.inside.parts.values()),
     )
+    return with_picture_text(document, source)
 
 
 def _captioned(elements: Iterable[Element]) -> Iterator[Element]:

@@ -58,6 +58,7 @@ _WARNINGS: dict[str, str] = {
     "repaired": _("The file was damaged and has been repaired; parts may be missing."),
     "lossy_encoding": _("Some characters could not be decoded and were replaced."),
     "parts_skipped": _("Embedded parts were not read: %(value)s."),
+    "pictures_unread": _("Text in %(value)s pictures was not read."),
     "slides_hidden": _("Slides %(value)s are hidden in the presentation; their text was read."),
     "winmail": _(
         "%(value)s was not read: only Outlook can open it. Have the mail sent again without rich text."

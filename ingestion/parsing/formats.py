@@ -72,9 +72,9 @@ CODE_EXTENSIONS = ("py", "pyi", "pyw", "js", "mjs", "cjs", "jsx", "ts", "mts", "
 
 FORMATS: tuple[Format, ...] = (
     Format(kind=DocumentKind.PDF, label="PDF", module="pdf", extensions=("pdf",), effort=Effort.PICTURES),
-    Format(kind=DocumentKind.DOCX, label="DOCX", module="docx", extensions=("docx", "docm", "dotx", "dotm")),
-    Format(kind=DocumentKind.PPTX, label="PPTX", module="pptx", extensions=("pptx", "pptm", "ppsx", "ppsm", "potx", "potm")),
-    Format(kind=DocumentKind.XLSX, label="XLSX", module="spreadsheet", extensions=("xlsx", "xlsm", "xlsb", "xltx", "xltm")),
+    Format(kind=DocumentKind.DOCX, label="DOCX", module="docx", extensions=("docx", "docm", "dotx", "dotm"), effort=Effort.PICTURES),
+    Format(kind=DocumentKind.PPTX, label="PPTX", module="pptx", extensions=("pptx", "pptm", "ppsx", "ppsm", "potx", "potm"), effort=Effort.PICTURES),
+    Format(kind=DocumentKind.XLSX, label="XLSX", module="spreadsheet", extensions=("xlsx", "xlsm", "xlsb", "xltx", "xltm"), effort=Effort.PICTURES),
     Format(kind=DocumentKind.XLS, label="XLS", module="spreadsheet", extensions=("xls", "xlt", "et")),
     Format(kind=DocumentKind.ODS, label="ODS", module="spreadsheet", extensions=("ods", "ots")),
     Format(kind=DocumentKind.DOC, label="DOC", module="legacy", extensions=("doc", "dot", "wps"), effort=Effort.PROGRAM),

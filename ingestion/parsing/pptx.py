@@ -26,6 +26,7 @@ from ingestion.parsing.formats import Source
 from ingestion.parsing.headings import list_mark, short_enough
 from ingestion.parsing.numerals import spelled
 from ingestion.parsing.ooxml import MC, Package, R, children, core_facts
+from ingestion.parsing.picture_text import with_picture_text
 from ingestion.parsing.prose import cjk_share, collapse
 from ingestion.parsing.tables import Cell, read_table
 
@@ -65,7 +66,7 @@ def parse(source: Source) -> ParsedDocument:
     for element in deck.elements:
         written[element.page or 0] += len(element.text)
     counts = tuple(written[number] for number in range(1, len(names) + 1))
-    return ParsedDocument(
+    document = ParsedDocument(
         media_type="application/vnd.openxmlformats-officedocument.presentationml.presentation",
         elements=tuple(deck.elements),
         quality=Quality(
@@ -81,6 +82,7 @@ def parse(source: Source) -> ParsedDocument:
         modified=facts.modified,
         parts=tuple(deck.inside.parts.values()),
     )
+    return with_picture_text(document, source)
 
 
 class _Deck:

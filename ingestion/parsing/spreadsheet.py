@@ -17,6 +17,7 @@ from ingestion.parsing.formats import Source
 from ingestion.parsing.grids import Grid, Row, grid_elements
 from ingestion.parsing.number_formats import general
 from ingestion.parsing.ooxml import Facts, Package, core_facts
+from ingestion.parsing.picture_text import with_picture_text
 from ingestion.parsing.sheets import MAX_SHEETS, Budget, Sheet, Workbook, cell_text
 
 _MOST_NAMED = 30
@@ -35,7 +36,8 @@ def parse(source: Source) -> ParsedDocument:
     if package.main_name.endswith(".bin"):
         return _document(_XLS, _old_workbook(source.data), core_facts(package), None)
     inside = Inside(package)
-    return _document(_XLSX, xlsx_sheets.read_workbook(package, inside), core_facts(package), inside)
+    document = _document(_XLSX, xlsx_sheets.read_workbook(package, inside), core_facts(package), inside)
+    return with_picture_text(document, source)
 
 
 def _document(media_type: str, workbook: Workbook, facts: Facts, inside: Inside | None) -> ParsedDocument:
