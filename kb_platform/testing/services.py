@@ -6,6 +6,7 @@ KB_TEST_EXTERNAL=1 keeps DATABASE_URL and REDIS_URL, and starts nothing.
 """
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -18,12 +19,14 @@ from kb_platform.embedded import paths
 from kb_platform.embedded.lock import FolderLock
 from kb_platform.embedded.postgres import Postgres
 from kb_platform.embedded.valkey import Valkey
+from kb_platform.testing import emptying
 
 NO_DURABILITY = {
     "fsync": "off",
     "synchronous_commit": "off",
     "full_page_writes": "off",
     "shared_buffers": "128MB",
+    "autovacuum": "off",
 }
 IS_EXTERNAL = os.environ.get("KB_TEST_EXTERNAL") == "1"
 IS_XDIST_WORKER = "PYTEST_XDIST_WORKER" in os.environ
@@ -82,6 +85,7 @@ _services = _Services(Path(os.environ["KB_DATA_DIR"]))
 
 def pytest_configure(config: pytest.Config) -> None:
     _services.claim()
+    emptying.install()
     if not IS_XDIST_WORKER:
         _compile_translations()
     if getattr(config.option, "numprocesses", None) and not config.option.collectonly:
@@ -94,6 +98,13 @@ def _compile_translations() -> None:
 
     for path in catalogues():
         compile_catalogue(path)
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: looking through all of it for garbage again and again takes a seventh of the run."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)
 
 
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> None:
