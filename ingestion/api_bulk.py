@@ -16,8 +16,11 @@ from accounts.values import Principal
 from ingestion import bulk, selectors, uploads
 from ingestion.api import READERS, checked, paged
 from ingestion.bulk import BulkOutcome
-from ingestion.models import Document, UploadBatch, UploadedFile
+from ingestion.conditions import FieldCondition, parse_condition
+from ingestion.models import Document, UploadBatch, UploadedFile, Verdict
 from ingestion.reasons import outcome_text
+from ingestion.serializers import JsonText, Tags
+from ingestion.values import WORDS, MetadataChange
 from kb_platform.errors import InvalidInput
 from kb_platform.policies import Access, policy
 
@@ -27,6 +30,7 @@ ACTIONS: dict[str, Callable[..., BulkOutcome]] = {
     "reread": bulk.reread_documents,
     "delete": bulk.delete_documents,
     "move": bulk.move_documents,
+    "set_metadata": bulk.change_metadata,
 }
 
 
@@ -35,12 +39,49 @@ class FiltersInput(serializers.Serializer[Any]):
 
     collection = serializers.CharField(required=False)
     state = serializers.ChoiceField(selectors.DOCUMENT_STATES, required=False)
+    verdict = serializers.ChoiceField(Verdict.choices, required=False)
     doc_type = serializers.CharField(required=False)
+    department = serializers.CharField(required=False)
+    security_level = serializers.CharField(required=False)
     language = serializers.CharField(required=False)
     owner = serializers.CharField(required=False)
-    view = serializers.ChoiceField(("mine", "attention", "restricted", "archived"), required=False)
+    view = serializers.ChoiceField(selectors.DOCUMENT_VIEWS, required=False)
     q = serializers.CharField(required=False)
     tags = serializers.ListField(child=serializers.CharField(), required=False)
+    metadata = serializers.DictField(
+        required=False, help_text="By key: a value, a list of values, or `{gte, lte, gt, lt, contains}`."
+    )
+
+    def validate_metadata(self, given: dict[str, Any]) -> tuple[FieldCondition, ...]:
+        try:
+            return tuple(parse_condition(str(key), value) for key, value in given.items())
+        except ValueError as error:
+            raise serializers.ValidationError(str(error)) from None
+
+
+class ChangeInput(serializers.Serializer[Any]):
+    """What `set_metadata` sets. Words: what is left out stays, an empty text empties. metadata: null takes a value away;
+
+    a document whose collection does not define a field is left without it.
+    """
+
+    doc_type = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    department = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    security_level = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    add_tags = Tags(required=False)
+    remove_tags = Tags(required=False)
+    clear_tags = serializers.BooleanField(required=False)
+    metadata = JsonText(required=False)
+
+
+def change_of(data: dict[str, Any]) -> MetadataChange:
+    words = {name: data[name] for name in (*WORDS, "clear_tags") if name in data}
+    return MetadataChange(
+        **words,
+        add_tags=tuple(data.get("add_tags", ())),
+        remove_tags=tuple(data.get("remove_tags", ())),
+        values=data.get("metadata", {}),
+    )
 
 
 class BulkInput(serializers.Serializer[Any]):
@@ -50,6 +91,10 @@ class BulkInput(serializers.Serializer[Any]):
     )
     filters = FiltersInput(required=False, help_text="… or everything that matches.")
     collection = serializers.CharField(required=False, help_text="Where `move` puts them.")
+    set = ChangeInput(required=False, help_text="What `set_metadata` sets.")
+    preview = serializers.BooleanField(
+        required=False, help_text="With `set_metadata`: count what would change, and change nothing."
+    )
 
 
 class BulkOutput(serializers.Serializer[BulkOutcome]):
@@ -63,7 +108,18 @@ class BulkOutput(serializers.Serializer[BulkOutcome]):
 
 
 class BatchInput(serializers.Serializer[Any]):
+    """Metadata is given to every document of the batch; tags are added to those it has."""
+
     collection = serializers.CharField()
+    doc_type = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    department = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    security_level = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    tags = Tags(required=False)
+    metadata = JsonText(required=False)
+
+    def change(self) -> MetadataChange:
+        data = dict(self.validated_data)
+        return change_of({**data, "add_tags": data.get("tags", ())})
 
 
 class BatchOutput(serializers.Serializer[Any]):
@@ -112,14 +168,24 @@ class UploadedFileOutput(serializers.Serializer[UploadedFile]):
 class DocumentBulk(APIView):
     @extend_schema(request=BulkInput, responses=BulkOutput)
     def post(self, request: Request) -> Response:
-        """Archive, restore, read again, move or delete (into the trash, for 30 days) by ids or by filters."""
+        """Archive, restore, read again, move, set metadata or delete (into the trash, for 30 days) by ids or by filters."""
         data = checked(BulkInput, request.data).validated_data
         principal = principal_on(request)
-        options = {}
-        if data["action"] == "move":
-            options["collection"] = selectors.get_collection(principal, data.get("collection", ""))
+        options = _options(principal, data)
         outcome = ACTIONS[data["action"]](actor=principal, documents=_chosen(principal, data), **options)
         return Response(BulkOutput(outcome).data)
+
+
+def _options(principal: Principal, data: dict[str, Any]) -> dict[str, Any]:
+    """What an action needs besides the documents."""
+    if data["action"] == "move":
+        return {"collection": selectors.get_collection(principal, data.get("collection", ""))}
+    if data["action"] == "set_metadata":
+        change = change_of(data.get("set", {}))
+        if not change:
+            raise InvalidInput(fields={"set": "Say what to set."})
+        return {"change": change, "is_trial": data.get("preview", False)}
+    return {}
 
 
 def _chosen(principal: Principal, data: dict[str, Any]) -> QuerySet[Document]:
@@ -132,6 +198,7 @@ def _chosen(principal: Principal, data: dict[str, Any]) -> QuerySet[Document]:
     filters = selectors.DocumentFilters(
         text=wanted.pop("q", ""),
         tags=tuple(wanted.pop("tags", ())),
+        conditions=wanted.pop("metadata", ()),
         user_id=principal.user_id,
         **wanted,
     )
@@ -159,9 +226,9 @@ class UploadList(APIView):
     def post(self, request: Request) -> Response:
         """Open a batch that files are then sent into one by one."""
         principal = principal_on(request)
-        data = checked(BatchInput, request.data).validated_data
-        collection = selectors.get_collection(principal, data["collection"])
-        batch = uploads.open_batch(actor=principal, collection=collection)
+        wanted = checked(BatchInput, request.data)
+        collection = selectors.get_collection(principal, wanted.validated_data["collection"])
+        batch = uploads.open_batch(actor=principal, collection=collection, change=wanted.change())
         return Response(_batch(principal, batch), status=201)
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from ingestion import api, api_bulk, api_chunks
+from ingestion import api, api_bulk, api_chunks, api_fields
 
 urlpatterns = [
     path("collections", api.CollectionList.as_view(), name="api_collections"),
@@ -23,6 +23,12 @@ urlpatterns = [
         "collections/<str:uid>/chunking/preview",
         api_chunks.CollectionChunkingPreview.as_view(),
         name="api_collection_chunking_preview",
+    ),
+    path("collections/<str:uid>/fields", api_fields.CollectionFields.as_view(), name="api_collection_fields"),
+    path(
+        "collections/<str:uid>/fields/<str:key>",
+        api_fields.CollectionField.as_view(),
+        name="api_collection_field",
     ),
     path("holders", api.HolderList.as_view(), name="api_holders"),
     path("documents", api.DocumentList.as_view(), name="api_documents"),

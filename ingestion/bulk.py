@@ -8,8 +8,9 @@ only given out for documents that are in search and open to them.
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, OuterRef, QuerySet, Subquery
@@ -19,7 +20,7 @@ from django.utils.translation import gettext as _
 from accounts.models import AccessScope
 from accounts.permissions.visibility import require, visible_scopes
 from accounts.values import Permission, Principal
-from ingestion import ledger, services, turns
+from ingestion import bulk_metadata, ledger, services, turns
 from ingestion.models import (
     UNFINISHED,
     BulkChange,
@@ -32,6 +33,7 @@ from ingestion.models import (
     VersionState,
 )
 from ingestion.selectors import parse_uid
+from ingestion.values import MetadataChange
 from kb_platform.audit import record_each
 from kb_platform.errors import Conflict, InvalidInput, NotFound
 from kb_platform.jobs import enqueue
@@ -250,6 +252,36 @@ def _cancel_work(rows: Sequence[Document]) -> None:
     ledger.drop_drafts(cancelled)
 
 
+@transaction.atomic
+def change_metadata(
+    *, actor: Principal, documents: QuerySet[Document], change: MetadataChange, is_trial: bool = False
+) -> BulkOutcome:
+    """Change type, department, security level, tags and own fields. A trial counts what would change, and changes nothing.
+
+    Raises InvalidInput for a value that does not fit its field, before anything is changed.
+    """
+    rows, refused = _locked(actor, documents, Permission.CONTRIBUTE, deferred=())
+    plan = bulk_metadata.planned(rows, change)
+    outcome = BulkOutcome(changed=len(plan), refused=refused, skipped=len(rows) - len(plan))
+    if is_trial:
+        return outcome
+    kept = bulk_metadata.before(rows, plan)
+    _write_metadata(actor, rows, kept)
+    return replace(outcome, change=_remember(actor, BulkChange.Action.METADATA, kept))
+
+
+def _write_metadata(
+    actor: Principal, rows: Sequence[Document], changes: Mapping[int, dict[str, dict[str, Any]]]
+) -> None:
+    bulk_metadata.write({pk: change["now"] for pk, change in changes.items()})
+    told = (
+        (row, {"before": changes[row.pk]["was"], "after": changes[row.pk]["now"]})
+        for row in rows
+        if row.pk in changes
+    )
+    record_each(actor, "document.updated", told)
+
+
 # --- taking back ------------------------------------------------------------------------------------------
 
 
@@ -319,6 +351,14 @@ def undelete_documents(*, actor: Principal, documents: QuerySet[Document]) -> Bu
     return BulkOutcome(changed=len(rows))
 
 
+def _undo_metadata(actor: Principal, change: BulkChange) -> BulkOutcome:
+    """Only what still stands as the change left it: a later change by somebody else holds."""
+    rows, refused = _locked(actor, _affected(change), Permission.CONTRIBUTE, deferred=())
+    plan = bulk_metadata.taken_back(rows, change.before)
+    _write_metadata(actor, rows, bulk_metadata.before(rows, plan))
+    return BulkOutcome(changed=len(plan), refused=refused, skipped=len(rows) - len(plan))
+
+
 def _undo_nothing(actor: Principal, change: BulkChange) -> BulkOutcome:
     return BulkOutcome()
 
@@ -329,6 +369,7 @@ UNDO = {
     BulkChange.Action.RESTORE: _undo_restore,
     BulkChange.Action.DELETE: _undo_delete,
     BulkChange.Action.REREAD: _undo_nothing,
+    BulkChange.Action.METADATA: _undo_metadata,
 }
 
 
@@ -432,7 +473,13 @@ def _forget(change: BulkChange) -> None:
 # --- shared -----------------------------------------------------------------------------------------------
 
 
-def _locked(actor: Principal, documents: QuerySet[Document], level: Permission) -> tuple[list[Document], int]:
+def _locked(
+    actor: Principal,
+    documents: QuerySet[Document],
+    level: Permission,
+    *,
+    deferred: Sequence[str] = ("metadata", "tags", "source_uri"),
+) -> tuple[list[Document], int]:
     """The documents that the actor may change, locked in a fixed order, and how many it may only see."""
     seen = list(documents.order_by("pk").values_list("pk", flat=True)[: MOST + 1])
     if len(seen) > MOST:
@@ -444,7 +491,7 @@ def _locked(actor: Principal, documents: QuerySet[Document], level: Permission) 
         Document.objects.filter(pk__in=seen, scope_id__in=scopes)
         .select_for_update(of=("self",))
         .order_by("pk")
-        .defer("metadata", "tags", "source_uri")
+        .defer(*deferred)
     )
     return rows, len(seen) - len(rows)
 

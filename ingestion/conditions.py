@@ -166,7 +166,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 def _readings(text: str) -> tuple[Scalar, ...]:
     try:
-        number = float(text)
+        number = float(text.replace(",", ""))
     except ValueError:
         return (text,)
     if not isfinite(number):

@@ -14,6 +14,8 @@ from django.db.models import Count as CountRows
 from django.db.models import F, QuerySet, Sum, TextField, Value
 from django.db.models.functions import Cast, Coalesce, NullIf
 
+from accounts.permissions.visibility import visible_scopes
+from accounts.values import Principal
 from ingestion.conditions import PREFIX
 from ingestion.models import Document
 from ingestion.selectors import state_of_documents, verdict_of_documents
@@ -137,3 +139,12 @@ def summary_of(documents: QuerySet[Document]) -> Summary:
     )
     counts = count_facets(documents, {*COLUMNS, "tag"} - {"owner"}, own_keys=None)
     return Summary(totals=totals, counts=counts)
+
+
+SUGGESTED = {"type": "doc_type", "department": "department", "level": "security_level", "tag": "tags"}
+
+
+def suggestions_for(principal: Principal) -> dict[str, list[str]]:
+    """By attribute: the values that the documents open to the principal have, to be offered while one types."""
+    counts = count_facets(Document.objects.filter(scope_id__in=visible_scopes(principal)), SUGGESTED)
+    return {attribute: [row.value for row in counts[name]] for name, attribute in SUGGESTED.items()}

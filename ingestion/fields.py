@@ -59,11 +59,17 @@ def fields_by_key(collections: Iterable[int]) -> dict[str, MetadataField]:
 
 
 def shown_values(document: Document) -> list[tuple[str, MetadataField | None, Any]]:
-    """Label, field and value of all that the document's metadata holds, defined fields first. None for no field in use."""
+    """Label, field and value of all that the document's metadata holds, fields in use first. None for no field in use."""
     values = document.metadata if isinstance(document.metadata, dict) else {}
-    fields = {field.key: field for field in fields_of(document.collection)}
-    defined = [(field.label, field, values[key]) for key, field in fields.items() if key in values]
-    return defined + [(key, None, value) for key, value in values.items() if key not in fields]
+    known = {field.key: field for field in document.collection.fields.all()} if values else {}
+    in_use = {key: field for key, field in known.items() if field.removed_at is None}
+    shown = [(field.label, field, values[key]) for key, field in in_use.items() if key in values]
+    rest = [
+        (known[key].label if key in known else key, None, value)
+        for key, value in values.items()
+        if key not in in_use
+    ]
+    return [*shown, *rest]
 
 
 # --- defining -----------------------------------------------------------------------------------------------

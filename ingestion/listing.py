@@ -5,7 +5,8 @@ Read as somebody, in a number of queries that does not grow with the documents: 
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -21,7 +22,6 @@ from accounts.permissions.visibility import scope_levels
 from accounts.values import Permission, Principal
 from ingestion.conditions import MAX_CONDITIONS, PREFIX, conditions_in
 from ingestion.facets import COLUMNS, Counts, count_facets
-from ingestion.fields import fields_by_key
 from ingestion.models import Collection, Document, MetadataField, SavedView
 from ingestion.selectors import (
     DocumentFilters,
@@ -124,7 +124,7 @@ class Listing:
 
     principal: Principal
     query: ListQuery
-    levels: Mapping[int, Permission] = field(default_factory=dict)
+    levels: Mapping[int, Permission] = dataclass_field(default_factory=dict)
 
     def at_least(self, level: Permission) -> set[int]:
         return {scope for scope, held in self.levels.items() if held in level.and_above}
@@ -202,11 +202,24 @@ class Listing:
         return list(SavedView.objects.filter(user_id=self.principal.user_id))
 
     @cached_property
+    def field_rows(self) -> list[MetadataField]:
+        """The fields in use of all visible collections, oldest first."""
+        return list(
+            MetadataField.objects.filter(
+                collection__in=[row.pk for row in self.collections], removed_at=None
+            ).order_by("pk")
+        )
+
+    @cached_property
     def own_fields(self) -> dict[str, MetadataField]:
-        """By key: what the visible collections define, or the one that is looked at."""
+        """By key: what the visible collections define, or the one that is looked at; the oldest of a key."""
         wanted = self.query.filters.collection
-        shown = [row.pk for row in self.collections if not wanted or str(row.uid) == wanted]
-        return fields_by_key(shown)
+        shown = {row.pk for row in self.collections if not wanted or str(row.uid) == wanted}
+        fields: dict[str, MetadataField] = {}
+        for field in self.field_rows:
+            if field.collection_id in shown:
+                fields.setdefault(field.key, field)
+        return fields
 
     @cached_property
     def facets(self) -> Counts:

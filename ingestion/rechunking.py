@@ -53,7 +53,8 @@ def request_if_outdated(document: Document, version: DocumentVersion) -> None:
     """After a publication: whether something changed since its chunks were made, while it was being embedded."""
     active = set(active_corrections(document).values_list("pk", flat=True))
     regarded = set(version.correction_outcomes.values_list("correction_id", flat=True))
-    if active != regarded:
+    if active != regarded or document.retitled_at:
+        Document.objects.filter(pk=document.pk).update(retitled_at=None)
         request(document, by_person=True)
     elif version.chunking != Collection.objects.values_list("chunking", flat=True).get(
         pk=document.collection_id

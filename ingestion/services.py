@@ -1,8 +1,10 @@
 """Everything that changes collections and documents. One verb each, one transaction, the audit row inside."""
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -14,10 +16,11 @@ from accounts.permissions.visibility import require, visible_scopes
 from accounts.principals import principal_of
 from accounts.services import create_scope, replace_grants
 from accounts.values import Actor, GrantRequest, Permission, Principal
-from ingestion import ledger, turns
+from ingestion import ledger, rechunking, turns
 from ingestion.access import access_version
 from ingestion.allowed_types import refuse_disallowed
 from ingestion.blobs import Blob
+from ingestion.fields import clean_values, fields_of, merged
 from ingestion.indexing import tables
 from ingestion.models import (
     IN_FORCE,
@@ -37,6 +40,7 @@ from kb_platform.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from kb_platform.jobs import enqueue
 
 MAX_SOURCE_KEY = 2000
+MAX_VALUES, MAX_METADATA = 100, 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,17 +151,45 @@ def upload_document(
     document = _locked(document)
     if isinstance(actor, Principal):
         require(actor, Permission.CONTRIBUTE, document.scope_id)
-    for field, value in attributes.given().items():
+    before = document.title
+    for field, value in _cleaned(document, attributes).items():
         setattr(document, field, value)
     document.source_modified_at = file.modified_at or document.source_modified_at
     document.archived_at = None
     latest = document.latest_version
     if latest and latest.blob == file.blob.digest and latest.state in (*IN_FORCE, *UNFINISHED):
         document.save()
+        if document.title != before:
+            _let_title_follow(document)
         return Upload(document=document, version=latest, job=latest.job, created=False)
     version, job = _add_version(document, file, actor, priority)
     record(actor, "document.uploaded", document, version=version.number, new=is_new, file=file.name)
     return Upload(document=document, version=version, job=job, created=True)
+
+
+def _cleaned(document: Document, attributes: Attributes) -> dict[str, Any]:
+    """What was said about the document, its own fields checked. Raises InvalidInput naming `metadata.<key>`."""
+    given = attributes.given()
+    if "metadata" in given:
+        values = given["metadata"]
+        if len(values) > MAX_VALUES or len(json.dumps(values)) > MAX_METADATA:
+            limits = {"most": MAX_VALUES, "size": f"{MAX_METADATA:,}"}
+            reason = _("At most %(most)d values of %(size)s characters together.") % limits
+            raise InvalidInput(reason, fields={"metadata": reason})
+        stored = document.metadata if isinstance(document.metadata, dict) else {}
+        given["metadata"] = merged({}, clean_values(fields_of(document.collection), values, stored=stored))
+    return given
+
+
+def _let_title_follow(document: Document) -> None:
+    """The title stands before every passage as it is embedded: those are made anew from what was read, and nothing is
+    parsed. A version that is still being read may have the old title: it is looked at again when it is published.
+    """
+    if document.active_version_id:
+        rechunking.request(document, by_person=True)
+    if document.latest_version and document.latest_version.state in UNFINISHED:
+        document.retitled_at = timezone.now()
+        document.save(update_fields=["retitled_at"])
 
 
 def _source_digest(actor: Actor, collection: Collection, source_key: str) -> str:
@@ -211,10 +243,10 @@ def _add_version(
 
 @transaction.atomic
 def update_document(*, actor: Principal, document: Document, attributes: Attributes) -> Document:
-    """Change what people say about a document. A new title is searchable once the document is read again."""
+    """Change what people say about a document. A new title is soon in the index too; nothing is read again for it."""
     document = _locked(document)
     require(actor, Permission.CONTRIBUTE, document.scope_id)
-    changes = attributes.given()
+    changes = _cleaned(document, attributes)
     if "title" in changes:
         changes["title"] = _required(changes["title"], "title", 500)
     before = {field: getattr(document, field) for field in changes}
@@ -222,8 +254,8 @@ def update_document(*, actor: Principal, document: Document, attributes: Attribu
         setattr(document, field, value)
     document.save()
     record(actor, "document.updated", document, before=before, after=changes)
-    if before.get("title", document.title) != document.title and document.active_version_id:
-        _read_again(actor, document)
+    if before.get("title", document.title) != document.title:
+        _let_title_follow(document)
     return document
 
 

@@ -5,7 +5,7 @@ elsewhere it is taken, and the other copy is told. What is hidden from the perso
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +20,8 @@ from accounts.permissions.visibility import require, visible_scopes
 from accounts.values import GrantRequest, Holder, HolderKind, Permission, Principal
 from ingestion import services
 from ingestion.blobs import Blob, store
+from ingestion.bulk_metadata import apply_to
+from ingestion.fields import clean_values, fields_of
 from ingestion.intake import require_place
 from ingestion.models import (
     IN_FORCE,
@@ -34,7 +36,7 @@ from ingestion.models import (
 )
 from ingestion.parsing.kinds import unsupported_name
 from ingestion.selectors import parse_uid
-from ingestion.values import MAX_NAME, SourceFile, clean_name, clean_path
+from ingestion.values import MAX_NAME, MetadataChange, SourceFile, clean_name, clean_path
 from kb_platform.audit import record
 from kb_platform.errors import Conflict, KnowledgeBaseError, NotFound, TooLarge
 from kb_platform.runtime_config import store as configuration
@@ -47,13 +49,27 @@ MAX_PATH = 1000
 
 @transaction.atomic
 def open_batch(
-    *, actor: Principal, collection: Collection, grants: Sequence[GrantRequest] | None = None
+    *,
+    actor: Principal,
+    collection: Collection,
+    grants: Sequence[GrantRequest] | None = None,
+    change: MetadataChange | None = None,
 ) -> UploadBatch:
-    """A batch into the collection. With `grants` its documents get lists of their own, which needs `manage`."""
+    """A batch into the collection. With `grants` its documents get lists of their own, which needs `manage`.
+
+    change: metadata that each document gets. Raises InvalidInput naming `metadata.<key>` where a value does not fit.
+    """
     level = Permission.CONTRIBUTE if grants is None else Permission.MANAGE
     require(actor, level, collection.scope_id)
     kept = None if grants is None else [_kept(grant) for grant in grants]
-    batch = UploadBatch.objects.create(collection=collection, grants=kept, created_by_id=actor.user_id)
+    change = change or MetadataChange()
+    values = clean_values(fields_of(collection), change.values)
+    batch = UploadBatch.objects.create(
+        collection=collection,
+        grants=kept,
+        attributes=replace(change, values=values).as_json() if change else {},
+        created_by_id=actor.user_id,
+    )
     record(actor, "upload.opened", collection, batch=str(batch.uid), own_list=grants is not None)
     return batch
 
@@ -164,6 +180,7 @@ def _take(actor: Principal, entry: UploadedFile, source: SourceFile) -> Uploaded
             entry.save()
             return entry
     upload = services.upload_document(actor=actor, collection=entry.batch.collection, file=source)
+    apply_to(upload.document, MetadataChange.from_json(entry.batch.attributes))
     if entry.batch.grants is not None and upload.created:
         _keep_to_list(actor, upload, _grants_of(entry.batch))
     entry.outcome = Outcome.ACCEPTED if upload.created else Outcome.UNCHANGED

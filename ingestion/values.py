@@ -79,3 +79,54 @@ class Attributes:
             "metadata": self.metadata,
         }
         return {name: value for name, value in pairs.items() if value is not None}
+
+
+WORDS = ("doc_type", "department", "security_level")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataChange:
+    """A change of metadata that fits many documents. None leaves a word as it is, "" empties it.
+
+    values: of own fields by their keys; None takes a value away. clear_tags: all but those that are added.
+    """
+
+    doc_type: str | None = None
+    department: str | None = None
+    security_level: str | None = None
+    add_tags: tuple[str, ...] = ()
+    remove_tags: tuple[str, ...] = ()
+    clear_tags: bool = False
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for tags in (self.add_tags, self.remove_tags):
+            if len(tags) > MAX_TAGS:
+                raise InvalidInput(fields={"tags": _("At most %(most)d tags.") % {"most": MAX_TAGS}})
+
+    def __bool__(self) -> bool:
+        return self != MetadataChange()
+
+    def words(self) -> dict[str, str]:
+        return {name: getattr(self, name) for name in WORDS if getattr(self, name) is not None}
+
+    def tags_after(self, tags: list[str]) -> list[str]:
+        """The tags of a document once it is changed. Raises InvalidInput when they are too many."""
+        kept = [] if self.clear_tags else [tag for tag in tags if tag not in self.remove_tags]
+        after = list(dict.fromkeys([*kept, *self.add_tags]))
+        if len(after) > max(MAX_TAGS, len(tags)):
+            raise InvalidInput(fields={"tags": _("At most %(most)d tags.") % {"most": MAX_TAGS}})
+        return after
+
+    def as_json(self) -> dict[str, Any]:
+        tags = {"add_tags": list(self.add_tags), "remove_tags": list(self.remove_tags)}
+        return {**self.words(), **tags, "clear_tags": self.clear_tags, "values": self.values}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "MetadataChange":
+        """What `as_json` gave; an empty object changes nothing."""
+        parts: dict[str, Any] = {
+            name: stored[name] for name in (*WORDS, "clear_tags", "values") if name in stored
+        }
+        parts |= {name: tuple(stored.get(name, ())) for name in ("add_tags", "remove_tags")}
+        return cls(**parts)

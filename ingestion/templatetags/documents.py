@@ -292,6 +292,9 @@ def change_text(change: BulkChange) -> str:
         BulkChange.Action.RESTORE: ngettext(
             "%(n)s document brought back.", "%(n)s documents brought back.", n
         ),
+        BulkChange.Action.METADATA: ngettext(
+            "Metadata of %(n)s document changed.", "Metadata of %(n)s documents changed.", n
+        ),
         BulkChange.Action.DELETE: ngettext(
             "%(n)s document moved to the trash.", "%(n)s documents moved to the trash.", n
         ),

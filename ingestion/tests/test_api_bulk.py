@@ -66,3 +66,51 @@ def test_a_batch_takes_files_one_by_one_and_tells_its_state(api, owner, generati
     state = client.get(f"/api/v1/uploads/{batch['id']}").json()
     assert (state["total"], state["unfinished"], state["refused"]) == (2, 1, 1)
     assert [row["name"] for row in client.get(files).json()["results"]] == ["a.md", "a.xlsx"]
+
+
+def test_metadata_of_many_is_previewed_set_and_taken_back(api, owner, shelf):
+    made, _rows = shelf
+    client = api(owner)
+    body = {"label": "Region", "kind": "choice", "choices": ["EU", "US"]}
+    field = client.post(f"/api/v1/collections/{made.uid}/fields", body, format="json")
+    assert (field.status_code, field.json()["key"]) == (201, "region")
+    wanted = {"department": "Legal", "add_tags": ["deal"], "metadata": {"region": "EU"}}
+    body = {"action": "set_metadata", "filters": {}, "set": wanted, "preview": True}
+    assert client.post("/api/v1/documents/bulk", body, format="json").json()["changed"] == 3
+    assert not Document.objects.filter(department="Legal").exists()
+    done = client.post("/api/v1/documents/bulk", {**body, "preview": False}, format="json").json()
+    found = {"filters": {"department": "Legal", "metadata": {"region": ["EU"]}}, "action": "archive"}
+    assert client.post("/api/v1/documents/bulk", found, format="json").json()["changed"] == 3
+    assert client.post(f"/api/v1/changes/{done['change']}/undo").json()["changed"] == 3
+    assert Document.objects.filter(department="", tags=[], metadata={}).count() == 3
+    body["set"] = {"metadata": {"region": "CN"}}
+    refused = client.post("/api/v1/documents/bulk", body, format="json")
+    assert (refused.status_code, list(refused.json()["error"]["fields"])) == (400, ["metadata.region"])
+    assert client.post("/api/v1/documents/bulk", {**body, "set": {}}, format="json").status_code == 400
+
+
+def test_fields_are_renamed_removed_and_brought_back(api, owner, outsider, shelf):
+    made, _rows = shelf
+    client, path = api(owner), f"/api/v1/collections/{made.uid}/fields"
+    client.post(path, {"label": "Ends", "kind": "date"}, format="json")
+    assert client.patch(f"{path}/ends", {"label": "Expiry"}, format="json").json()["label"] == "Expiry"
+    assert client.delete(f"{path}/ends").status_code == 204
+    assert client.get(path).json()["results"][0]["removed"] is True
+    assert client.patch(f"{path}/ends", {"removed": False}, format="json").json()["removed"] is False
+    assert client.patch(f"{path}/other", {"label": "X"}, format="json").status_code == 404
+    assert client.patch(f"{path}/ends", {"choices": ["a"]}, format="json").status_code == 400
+    assert api(outsider).get(path).status_code == 404
+
+
+def test_a_batch_gives_its_metadata_to_every_file(api, owner, shelf):
+    made, _rows = shelf
+    client = api(owner)
+    client.post(f"/api/v1/collections/{made.uid}/fields", {"label": "No", "kind": "number"}, format="json")
+    body = {"collection": str(made.uid), "department": "Site", "tags": ["x"], "metadata": {"no": "7"}}
+    batch = client.post("/api/v1/uploads", body, format="json").json()
+    file = SimpleUploadedFile("a.md", b"# A\n\nText.")
+    client.post(f"/api/v1/uploads/{batch['id']}/files", {"file": file}, format="multipart")
+    document = Document.objects.get(source_key="a.md")
+    assert (document.department, document.tags, document.metadata) == ("Site", ["x"], {"no": 7})
+    body["metadata"] = {"no": "many"}
+    assert client.post("/api/v1/uploads", body, format="json").status_code == 400

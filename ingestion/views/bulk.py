@@ -23,7 +23,9 @@ from accounts.requests import PageRequest
 from accounts.values import Permission, Principal
 from ingestion import bulk, selectors
 from ingestion.bulk import BulkOutcome
-from ingestion.forms import MoveForm, NumberForm
+from ingestion.facets import suggestions_for
+from ingestion.fields import fields_by_key
+from ingestion.forms import BulkMetadataForm, MoveForm, NumberForm, show_refusal
 from ingestion.listing import ListQuery, matching_documents
 from ingestion.models import Document
 from ingestion.selectors import documents_for, parse_uid
@@ -148,6 +150,37 @@ def _reread(request: PageRequest, documents: QuerySet[Document]) -> HttpResponse
     return _confirm(request, "reread", None, title=title, text=text, action_label=title)
 
 
+def _metadata(request: PageRequest, documents: QuerySet[Document]) -> HttpResponse:
+    """The form, then how many documents it would change, then the change."""
+    held = documents.order_by().values_list("collection", flat=True).distinct()
+    fields = list(fields_by_key(held).values())
+    typed = request.POST if "confirmed" in request.POST else None
+    form = BulkMetadataForm(typed, fields=fields, suggestions=suggestions_for(request.principal))
+    trial = None
+    if form.is_valid():
+        is_trial = "apply" not in request.POST
+        try:
+            outcome = bulk.change_metadata(
+                actor=request.principal, documents=documents, change=form.change(), is_trial=is_trial
+            )
+        except InvalidInput as error:
+            show_refusal(form, error)
+        else:
+            if not is_trial:
+                return _done(request, outcome)
+            trial = outcome
+    count = documents.count()
+    title = ngettext("Edit metadata of %(n)s document", "Edit metadata of %(n)s documents", count)
+    context = {
+        "title": title % {"n": f"{count:,}"},
+        "form": form,
+        "trial": trial,
+        "kept": _kept(request),
+        "back_url": back(request),
+    }
+    return render(request, "ingestion/bulk_metadata.html", context)
+
+
 def _delete(request: PageRequest, documents: QuerySet[Document]) -> HttpResponse:
     count = documents.count()
     form = NumberForm(request.POST if "typed" in request.POST else None, number=count)
@@ -163,16 +196,22 @@ def _delete(request: PageRequest, documents: QuerySet[Document]) -> HttpResponse
 CONFIRMED: dict[str, Callable[[PageRequest, QuerySet[Document]], HttpResponse]] = {
     "move": _move,
     "reread": _reread,
+    "metadata": _metadata,
     "delete": _delete,
 }
 
 
+def _kept(request: PageRequest) -> list[tuple[str, str]]:
+    """What names the documents, to be sent again by the page of a confirmation."""
+    names = ("ids", "all", "query", "next")
+    return [(name, value) for name in names for value in request.POST.getlist(name)]
+
+
 def _confirm(request: PageRequest, action: str, form: Any, **words: str) -> HttpResponse:
-    kept = [(name, value) for name in ("ids", "all", "query", "next") for value in request.POST.getlist(name)]
     context = {
         "action": action,
         "form": form,
-        "kept": kept,
+        "kept": _kept(request),
         "back_url": back(request),
         "danger": action == "delete",
         **words,

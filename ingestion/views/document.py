@@ -17,6 +17,7 @@ from accounts.requests import PageRequest
 from accounts.values import Permission
 from ingestion import bulk, files, selectors, services
 from ingestion.corrections import lost_in
+from ingestion.facets import suggestions_for
 from ingestion.forms import DeleteForm, DocumentForm, MoveForm, OwnerForm, show_refusal
 from ingestion.inspection import Place, content_of, durations_of, log_of
 from ingestion.models import Document
@@ -137,7 +138,8 @@ def _form_page(
 def document_edit(request: PageRequest, uid: str) -> HttpResponse:
     found = selectors.get_document(request.principal, uid)
     require(request.principal, Permission.CONTRIBUTE, found.scope_id)
-    form = DocumentForm(request.POST) if request.method == "POST" else DocumentForm.showing(found)
+    typed = request.POST if request.method == "POST" else None
+    form = DocumentForm(typed, document=found, suggestions=suggestions_for(request.principal))
     if form.is_valid():
         try:
             services.update_document(actor=request.principal, document=found, attributes=form.attributes())

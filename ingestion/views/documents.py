@@ -14,11 +14,12 @@ from django_stubs_ext import StrOrPromise
 
 from accounts.requests import PageRequest
 from ingestion.conditions import PREFIX, split_name
+from ingestion.facets import SUGGESTED
 from ingestion.listing import PICKED, Listing, ListQuery, list_documents, without_filter
 from ingestion.models import MetadataField, SavedView, Verdict
 from ingestion.templatetags.documents import value_text
 from ingestion.tray import tray_for
-from ingestion.views.uploading import upload_context
+from ingestion.views.uploading import Offer, upload_context
 from kb_platform.policies import Access, policy
 from kb_platform.templatetags.shell import language_name
 
@@ -73,7 +74,18 @@ def documents(request: PageRequest) -> HttpResponse:
     return render(
         request,
         "ingestion/documents.html",
-        {**context, **upload_context(listing.targets, listing.manageable, query.filters.collection)},
+        {**context, **upload_context(_offer(listing), query.filters.collection)},
+    )
+
+
+def _offer(listing: Listing) -> Offer:
+    """What the upload form on this page offers; the list has read it all."""
+    known = {attribute: [row.value for row in listing.facets[name]] for name, attribute in SUGGESTED.items()}
+    return Offer(
+        targets=listing.targets,
+        manageable=listing.manageable,
+        fields=listing.field_rows,
+        suggestions=known,
     )
 
 

@@ -1,9 +1,11 @@
 """Uploading: the form, a batch with its page, and the files that a script sends into it one by one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
+from django.core.files.uploadedfile import UploadedFile as Incoming
 from django.core.paginator import Paginator
 from django.http import HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -16,9 +18,11 @@ from accounts.models import User
 from accounts.permissions.visibility import require, scope_levels, visible_scopes
 from accounts.requests import PageRequest
 from accounts.selectors import group_name, groups
-from accounts.values import GrantRequest, Holder, Permission
+from accounts.values import GrantRequest, Holder, Permission, Principal
 from ingestion import selectors, uploads
-from ingestion.models import Collection, UploadBatch, UploadedFile
+from ingestion.facets import suggestions_for
+from ingestion.forms import Suggestions, UploadMetadataForm
+from ingestion.models import Collection, MetadataField, UploadBatch, UploadedFile
 from ingestion.parsing.formats import NOT_READ, supported_labels
 from ingestion.reasons import outcome_text
 from ingestion.values import MAX_NAME
@@ -31,12 +35,29 @@ FILES = 50
 BADLY_READ = 10
 
 
-def upload_context(targets: Sequence[Collection], manageable: set[int], chosen: str) -> dict[str, Any]:
-    """What the upload form needs."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """Where somebody may upload to. manageable: scopes; fields: own fields of the targets, among others."""
+
+    targets: Sequence[Collection]
+    manageable: set[int]
+    fields: Iterable[MetadataField]
+    suggestions: Suggestions
+
+    def metadata_form(self, typed: QueryDict | None = None) -> UploadMetadataForm:
+        return UploadMetadataForm(
+            typed, targets=self.targets, fields=self.fields, suggestions=self.suggestions
+        )
+
+
+def upload_context(offer: Offer, chosen: str, typed: QueryDict | None = None) -> dict[str, Any]:
+    """What the upload form needs. typed: a form that was refused, to be shown as it was."""
     return {
-        "targets": targets,
-        "own_list_offered": any(row.scope_id in manageable for row in targets),
+        "targets": offer.targets,
+        "own_list_offered": any(row.scope_id in offer.manageable for row in offer.targets),
         "chosen_target": chosen,
+        "metadata_form": offer.metadata_form(typed),
+        "typed": typed or {},
         "max_upload_mb": store.get(LARGEST_FILE),
         "max_upload_bytes": store.get(LARGEST_FILE) * 1_000_000,
         "max_name": MAX_NAME,
@@ -45,17 +66,25 @@ def upload_context(targets: Sequence[Collection], manageable: set[int], chosen: 
     }
 
 
+def _offer(principal: Principal) -> Offer:
+    levels = scope_levels(principal)
+    open_to = [scope for scope, level in levels.items() if level in Permission.CONTRIBUTE.and_above]
+    targets = list(Collection.objects.filter(scope_id__in=open_to).order_by("name"))
+    return Offer(
+        targets=targets,
+        manageable={scope for scope, level in levels.items() if level is Permission.MANAGE},
+        fields=MetadataField.objects.filter(collection__in=targets, removed_at=None),
+        suggestions=suggestions_for(principal) if targets else {},
+    )
+
+
 @policy(Access.SIGNED_IN)
 @require_http_methods(["GET", "HEAD", "POST"])
 def document_upload(request: PageRequest) -> HttpResponse:
     """The form by itself; posted with files by a plain form, or without any by the script that sends them after."""
     if request.method == "POST":
         return _open(request)
-    levels = scope_levels(request.principal)
-    open_to = [scope for scope, level in levels.items() if level in Permission.CONTRIBUTE.and_above]
-    targets = list(Collection.objects.filter(scope_id__in=open_to).order_by("name"))
-    manageable = {scope for scope, level in levels.items() if level is Permission.MANAGE}
-    context = upload_context(targets, manageable, request.GET.get("collection", ""))
+    context = upload_context(_offer(request.principal), request.GET.get("collection", ""))
     return render(request, "ingestion/upload.html", context)
 
 
@@ -63,22 +92,34 @@ def _open(request: PageRequest) -> HttpResponse:
     scripted = request.headers.get("Accept", "").startswith("application/json")
     files = request.FILES.getlist("files")
     collection = selectors.get_collection(request.principal, request.POST.get("collection", ""))
+    require(request.principal, Permission.CONTRIBUTE, collection.scope_id)
+    offer = _offer(request.principal)
     try:
         if not files and not scripted:
             raise InvalidInput(_("Choose at least one file."))
         if request.POST.get("access") == "own":  # before anybody is looked up
             require(request.principal, Permission.MANAGE, collection.scope_id)
         batch = uploads.open_batch(
-            actor=request.principal, collection=collection, grants=_wished_list(request.POST)
+            actor=request.principal,
+            collection=collection,
+            grants=_wished_list(request.POST),
+            change=offer.metadata_form(request.POST).change_for(collection),
         )
     except InvalidInput as error:
         if scripted:
             return JsonResponse({"problem": _in_words(error)}, status=error.status)
-        messages.error(request, _in_words(error))
-        return redirect(f"{reverse('document_upload')}?collection={collection.uid}")
+        context = upload_context(offer, str(collection.uid), request.POST)
+        context["problem"] = _in_words(error)
+        return render(request, "ingestion/upload.html", context, status=error.status)
     page = reverse("upload_batch", args=[batch.uid])
     if scripted:
         return JsonResponse({"page": page, "files": reverse("upload_file", args=[batch.uid])}, status=201)
+    _add_files(request, batch, files)
+    return redirect(page)
+
+
+def _add_files(request: PageRequest, batch: UploadBatch, files: "Sequence[Incoming[Any]]") -> None:
+    """The files of a plain form; what is left when there is no place for more is told."""
     for place, file in enumerate(files):
         try:
             uploads.add_file(actor=request.principal, batch=batch, file=file)
@@ -88,8 +129,7 @@ def _open(request: PageRequest) -> HttpResponse:
             left = len(files) - place
             text = ngettext("%(n)d file was not taken.", "%(n)d files were not taken.", left) % {"n": left}
             messages.error(request, f"{text} {later}")
-            break
-    return redirect(page)
+            return
 
 
 def _wished_list(form: QueryDict) -> list[GrantRequest] | None:
@@ -148,7 +188,7 @@ def upload_batch(request: PageRequest, uid: str) -> HttpResponse:
     counts = uploads.count_files(files, batch)
     problems_only = request.GET.get("show") == "problems"
     shown = uploads.with_problems(files) if problems_only else files
-    badly = files.filter(version__quality__warnings__0__isnull=False)
+    badly = files.filter(version__verdict__in=selectors.DOUBTFUL)
     context = {
         "batch": batch,
         "counts": counts,

@@ -16,6 +16,10 @@ function start(form) {
   const showViewers = () => { if (viewers) viewers.hidden = access.value !== 'own'; };
   access?.addEventListener('change', showViewers);
   showViewers();
+  const target = form.querySelector('[name=collection]');
+  const showFields = () => form.querySelectorAll('[data-of]').forEach(group => { group.hidden = group.dataset.of !== target.value; });
+  target.addEventListener('change', showFields);
+  showFields();
 
   // --- choosing
   const size = bytes => bytes < 1e3 ? `${bytes} B` : bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
@@ -140,7 +144,7 @@ function start(form) {
     catch { throw new Error(words.tBroken); }
     const answer = await response.json().catch(() => ({}));
     if (!response.ok) throw new Error(answer.problem || answer.error?.message || words.tSession);
-    form.querySelectorAll('select,input[name=viewers]').forEach(field => { field.disabled = true; });   // the batch has them now
+    form.querySelectorAll('select,input[name=viewers],[data-meta] input').forEach(field => { field.disabled = true; });   // the batch has them now
     return answer;
   }
   async function work() {
