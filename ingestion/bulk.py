@@ -19,8 +19,8 @@ from django.utils.translation import gettext as _
 
 from accounts.models import AccessScope
 from accounts.permissions.visibility import require, visible_scopes
-from accounts.values import Permission, Principal
-from ingestion import bulk_metadata, ledger, services, turns
+from accounts.values import Actor, Permission, Principal
+from ingestion import bulk_metadata, families, ledger, services, turns
 from ingestion.models import (
     UNFINISHED,
     BulkChange,
@@ -55,10 +55,13 @@ class BulkOutcome:
 
 @transaction.atomic
 def move_documents(*, actor: Principal, documents: QuerySet[Document], collection: Collection) -> BulkOutcome:
-    """Put documents into a collection. Those it holds already, or holds from the same source, stay where they are."""
+    """Put documents into a collection, with all that is below them.
+
+    Those it holds already, or holds from the same source, stay where they are; so does one that is part of another file.
+    """
     require(actor, Permission.CONTRIBUTE, collection.scope_id)
     rows, refused = _locked(actor, documents, Permission.MANAGE)
-    moving = [row for row in rows if row.collection_id != collection.pk]
+    moving = [row for row in rows if row.collection_id != collection.pk and row.parent_id is None]
     before = {row.pk: row.collection_id for row in moving}
     clean, colliding = _apart(moving, collection)
     _move_clean(actor, clean, collection)
@@ -92,6 +95,8 @@ def _move_clean(actor: Principal, rows: Sequence[Document], collection: Collecti
     changed = Document.objects.filter(pk__in=_keys(rows))
     changed.update(collection=collection, updated_at=timezone.now())
     Document.objects.filter(pk__in=_keys(following)).update(scope_id=collection.scope_id)
+    families.move(_keys(rows), collection)
+    families.change_scope(_keys(following), collection.scope)
     _let_indexes_follow(following)
     record_each(
         actor,
@@ -112,30 +117,43 @@ def _moved_alone(actor: Principal, document: Document, collection: Collection) -
 
 @transaction.atomic
 def archive_documents(*, actor: Principal, documents: QuerySet[Document]) -> BulkOutcome:
-    """Take documents out of search; they keep everything."""
+    """Take documents out of search, with all that is below them; they keep everything."""
     rows, refused = _locked(actor, documents, Permission.MANAGE)
-    archived = [row for row in rows if row.archived_at is None]
+    archived = [row for row in _with_below(rows) if row.archived_at is None]
+    done = len(set(_keys(rows)).intersection(_keys(archived)))
     now = timezone.now()
     Document.objects.filter(pk__in=_keys(archived)).update(archived_at=now, updated_at=now)
     _let_indexes_follow(archived)
     record_each(actor, "document.archived", ((row, {}) for row in archived))
     change = _remember(actor, BulkChange.Action.ARCHIVE, dict.fromkeys(_keys(archived), 0))
-    return BulkOutcome(
-        changed=len(archived), refused=refused, skipped=len(rows) - len(archived), change=change
-    )
+    return BulkOutcome(changed=done, refused=refused, skipped=len(rows) - done, change=change)
 
 
 @transaction.atomic
 def restore_documents(*, actor: Principal, documents: QuerySet[Document]) -> BulkOutcome:
-    """Bring archived documents back into search: what was read is embedded again, mostly from the cache."""
+    """Bring archived documents back into search: what was read is embedded again, mostly from the cache.
+
+    What is below them comes along; what is below one that stays archived stays too.
+    """
     rows, refused = _locked(actor, documents, Permission.MANAGE)
-    restored = [row for row in rows if row.archived_at is not None]
+    family = _with_below(rows)
+    held_back = _below_archived(family)
+    restored = [row for row in family if row.archived_at is not None and row.pk not in held_back]
+    done = len(set(_keys(rows)).intersection(_keys(restored)))
     _bring_back(restored)
     record_each(actor, "document.restored", ((row, {}) for row in restored))
     change = _remember(actor, BulkChange.Action.RESTORE, dict.fromkeys(_keys(restored), 0))
-    return BulkOutcome(
-        changed=len(restored), refused=refused, skipped=len(rows) - len(restored), change=change
-    )
+    return BulkOutcome(changed=done, refused=refused, skipped=len(rows) - done, change=change)
+
+
+def _below_archived(family: Sequence[Document]) -> set[int]:
+    """Those whose parent is archived and not among them."""
+    among = set(_keys(family))
+    outside = {row.pk: row.parent_id for row in family if row.parent_id and row.parent_id not in among}
+    archived = Document.objects.filter(pk__in=outside.values(), archived_at__isnull=False)
+    parents = set(archived.values_list("pk", flat=True))
+    roots = [key for key, parent in outside.items() if parent in parents]
+    return {*roots, *families.below(roots)}
 
 
 def _bring_back(rows: Sequence[Document]) -> None:
@@ -220,10 +238,18 @@ def _successor(version: DocumentVersion, actor: Principal) -> DocumentVersion:
 
 @transaction.atomic
 def delete_documents(*, actor: Principal, documents: QuerySet[Document]) -> BulkOutcome:
-    """Put documents into the trash: out of everybody's sight at once, removed for good after `KEPT`."""
+    """Put documents into the trash, with all that is below them: out of everybody's sight at once, removed for good
+    after `KEPT`.
+    """
     rows, refused = _locked(actor, documents, Permission.MANAGE)
     if not rows:
         return BulkOutcome(refused=refused)
+    change = put_into_trash(actor, _with_below(rows))
+    return BulkOutcome(changed=len(rows), refused=refused, change=change)
+
+
+def put_into_trash(actor: Actor, rows: Sequence[Document]) -> BulkChange | None:
+    """The same for locked documents that are whole families. Needs a transaction."""
     grave = AccessScope.objects.create()  # granted to nobody
     now = timezone.now()
     _cancel_work(rows)
@@ -233,8 +259,7 @@ def delete_documents(*, actor: Principal, documents: QuerySet[Document]) -> Bulk
     chosen.update(trashed_from=F("scope_id"), scope=grave, updated_at=now)
     _let_indexes_follow(rows)
     before = {row.pk: [row.scope_id, row.archived_at is not None] for row in rows}
-    change = _remember(actor, BulkChange.Action.DELETE, before, scope=grave, purge_after=now + KEPT)
-    return BulkOutcome(changed=len(rows), refused=refused, change=change)
+    return _remember(actor, BulkChange.Action.DELETE, before, scope=grave, purge_after=now + KEPT)
 
 
 def _cancel_work(rows: Sequence[Document]) -> None:
@@ -337,18 +362,46 @@ def _undo_delete(actor: Principal, change: BulkChange) -> BulkOutcome:
 
 @transaction.atomic
 def undelete_documents(*, actor: Principal, documents: QuerySet[Document]) -> BulkOutcome:
-    """Bring documents back from the trash, to those who could see them, as far as the actor manages what they were in."""
-    rows = list(restorable(documents, actor).select_for_update(of=("self",)).order_by("pk"))
+    """Bring documents back from the trash, to those who could see them, as far as the actor manages what they were in.
+
+    What was deleted along with them comes too. One whose parent stays in the trash stays there as well.
+    """
+    chosen = list(restorable(documents, actor).select_for_update(of=("self",)).order_by("pk"))
+    rows = _with_parents_back(_trashed_along(chosen))
     graves = {row.scope_id for row in rows}
     changes = {change.scope_id: change for change in BulkChange.objects.filter(scope__in=graves)}
     Document.objects.filter(pk__in=_keys(rows)).update(
         scope_id=F("trashed_from_id"), trashed_from=None, updated_at=timezone.now()
     )
-    _bring_back([row for row in rows if not changes[row.scope_id].before[str(row.pk)][1]])
+    searchable = [row for row in rows if not changes[row.scope_id].before[str(row.pk)][1]]
+    held_back = _below_archived(searchable)
+    _bring_back([row for row in searchable if row.pk not in held_back])
     record_each(actor, "document.undeleted", ((row, {}) for row in rows))
     emptied = BulkChange.objects.filter(scope__in=graves, scope__documents=None)
     emptied.update(undone_at=timezone.now())
-    return BulkOutcome(changed=len(rows))
+    return BulkOutcome(changed=len(set(_keys(rows)).intersection(_keys(chosen))))
+
+
+def _trashed_along(chosen: Sequence[Document]) -> list[Document]:
+    """The chosen documents and those below them that went into the trash together with them."""
+    graves = {row.scope_id for row in chosen}
+    below = Document.objects.filter(pk__in=families.below(_keys(chosen)), scope_id__in=graves)
+    along = below.select_for_update(of=("self",)).order_by("pk")
+    return sorted({row.pk: row for row in [*chosen, *along]}.values(), key=lambda row: row.pk)
+
+
+def _with_parents_back(rows: Sequence[Document]) -> list[Document]:
+    """Without those below a document that stays in the trash. Parents have the lower numbers."""
+    outside = {row.parent_id for row in rows if row.parent_id} - set(_keys(rows))
+    trashed = Document.objects.filter(pk__in=outside, trashed_from__isnull=False)
+    staying = set(trashed.values_list("pk", flat=True))
+    back = []
+    for row in rows:
+        if row.parent_id in staying:
+            staying.add(row.pk)
+        else:
+            back.append(row)
+    return back
 
 
 def _undo_metadata(actor: Principal, change: BulkChange) -> BulkOutcome:
@@ -387,9 +440,12 @@ def get_change(principal: Principal, uid: str) -> BulkChange:
 
 
 def trash_of(principal: Principal) -> QuerySet[Document]:
-    """What was deleted of what the principal manages, newest first; who deleted it makes no difference."""
+    """What was deleted of what the principal manages, newest first; who deleted it makes no difference.
+
+    What went along with its parent is not told by itself.
+    """
     return (
-        restorable(Document.objects.all(), principal)
+        restorable(Document.objects.exclude(parent__scope=F("scope")), principal)
         .select_related("collection", "latest_version", "scope__bulk_change__actor")
         .order_by("-scope__bulk_change__pk", "title", "pk")
     )
@@ -496,6 +552,15 @@ def _locked(
     return rows, len(seen) - len(rows)
 
 
+def _with_below(rows: Sequence[Document]) -> list[Document]:
+    """The locked documents and all below them that are not in the trash, locked too, in the order of their numbers."""
+    keys = set(_keys(rows))
+    below = [key for key in families.below(list(keys)) if key not in keys]
+    locked = Document.objects.filter(pk__in=below, trashed_from=None).select_for_update(of=("self",))
+    along = locked.order_by("pk").defer("metadata", "tags", "source_uri")
+    return sorted([*rows, *along], key=lambda row: row.pk)
+
+
 def _keys(rows: Iterable[Document]) -> list[int]:
     return [row.pk for row in rows]
 
@@ -509,7 +574,7 @@ def _let_indexes_follow(rows: Sequence[Document]) -> None:
 
 
 def _remember(
-    actor: Principal, action: BulkChange.Action, before: Mapping[int, object], **columns: object
+    actor: Actor, action: BulkChange.Action, before: Mapping[int, object], **columns: object
 ) -> BulkChange | None:
     if not before:
         return None

@@ -82,6 +82,13 @@ class Document(models.Model):
         related_name="trashed_documents",
         help_text="In the trash: the scope it had, whose managers may bring it back",
     )
+    parent = models.ForeignKey(
+        "self",
+        null=True,
+        on_delete=models.CASCADE,
+        related_name="attached",
+        help_text="The document whose file holds this one: both have the same collection and scope at every moment",
+    )
     source_key = models.CharField(
         max_length=2000, help_text="source_uri, else the file name: equal keys are versions"
     )

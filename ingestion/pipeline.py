@@ -17,7 +17,7 @@ from django.db import transaction
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from ingestion import blobs, corrections, ledger, quality, rechunking
+from ingestion import attachments, blobs, corrections, ledger, quality, rechunking
 from ingestion.chunking.choices import from_key
 from ingestion.chunking.drafts import ChunkDraft, ChunkedDocument, TokenCounter
 from ingestion.chunking.structure import chunk_document, chunk_elements
@@ -283,12 +283,13 @@ def publish(lease: Lease, chunks: Sequence[Chunk], vectors: Sequence[NDArray[np.
     """
     version = DocumentVersion.objects.select_related("document").get(pk=lease.version_id)
     document = Document.objects.select_for_update(of=("self",)).get(pk=version.document_id)
-    ledger.lock(lease)
+    job = ledger.lock(lease)
     if not chunks:
         raise StaleLease()
     put_into_index(document, chunks, vectors)
     _replace_active(document, version)
     rechunking.request_if_outdated(document, version)
+    attachments.follow(document, version, job)
     state = VersionState.PARTLY_LIVE if quality.lacks_parts(version.quality) else VersionState.LIVE
     ledger.end_lease(lease, IngestJob.State.SUCCEEDED, state, "")
     log.info("live", extra={"file": version.file_name, "version": version.number, "chunks": len(chunks)})

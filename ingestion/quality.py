@@ -30,7 +30,18 @@ GARBLE_PARTLY, GARBLE_BADLY = 0.05, 0.2  # of all characters
 SURE = 0.8  # mean confidence of recognised text from which it counts as read
 DOUBT, TABLE = 0.4, 0.8
 
-LACKING = frozenset({"pages_without_text", "pages_failed", "pages_garbled", "repaired", "parts_skipped"})
+LACKING = frozenset(
+    [
+        "pages_without_text",
+        "pages_failed",
+        "pages_garbled",
+        "repaired",
+        "parts_skipped",
+        "winmail",
+        "too_many_parts",
+    ]
+    + [f"attachments_{why}" for why in ("unsupported", "encrypted", "not_allowed", "too_deep", "too_many")]
+)
 NO_TEXT = frozenset({"no_text", "no_text_layer"})
 LOST, GARBLED, TABLES = ("pages_without_text", "pages_failed"), "pages_garbled", "tables_failed"
 MOST_PAGES = 10_000

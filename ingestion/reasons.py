@@ -29,6 +29,8 @@ AT_THE_DOOR = {
         "The file is larger than %(limit)s MB. Split it, or ask an administrator to raise the limit."
     ),
     "name_too_long": _("The name has more than %(limit)s characters. Shorten it and upload the file again."),
+    "too_deep": _("Files inside files are read to a depth of %(limit)s. Upload this one by itself."),
+    "too_many": _("At most %(limit)s are read from one upload. Upload this file by itself."),
     "not_stored": _("The file could not be stored. Upload it again."),
 }
 

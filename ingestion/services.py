@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -16,7 +17,7 @@ from accounts.permissions.visibility import require, visible_scopes
 from accounts.principals import principal_of
 from accounts.services import create_scope, replace_grants
 from accounts.values import Actor, GrantRequest, Permission, Principal
-from ingestion import ledger, rechunking, turns
+from ingestion import families, ledger, rechunking, turns
 from ingestion.access import access_version
 from ingestion.allowed_types import refuse_disallowed
 from ingestion.blobs import Blob
@@ -195,13 +196,14 @@ def _let_title_follow(document: Document) -> None:
 def _source_digest(actor: Actor, collection: Collection, source_key: str) -> str:
     """What names the source within the collection.
 
-    A document from the same source that is in the trash, or hidden from the actor, is passed over, so that it is neither
-    changed nor given away: the actor's becomes another document, under the next digest of a chain.
+    A document from the same source that is in the trash, hidden from the actor, or part of another file is passed over, so
+    that it is neither changed nor given away: the actor's becomes another document, under the next digest of a chain.
     """
     digest = hashlib.sha256(source_key.encode("utf-8", "surrogatepass")).hexdigest()
-    passed_over = collection.documents.filter(trashed_from__isnull=False)
+    hidden = Q(trashed_from__isnull=False)
     if isinstance(actor, Principal):
-        passed_over = collection.documents.exclude(scope_id__in=visible_scopes(actor))
+        hidden = ~Q(scope_id__in=visible_scopes(actor))
+    passed_over = collection.documents.filter(hidden | Q(parent__isnull=False))
     while passed_over.filter(source_digest=digest).exists():
         digest = hashlib.sha256(digest.encode()).hexdigest()
     return digest
@@ -320,6 +322,7 @@ def move_document(*, actor: Principal, document: Document, collection: Collectio
     document = _locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
     require(actor, Permission.CONTRIBUTE, collection.scope_id)
+    require_own(document)
     if document.collection_id == collection.pk:
         return document
     source_digest = _source_digest(actor, collection, document.source_key)
@@ -332,6 +335,7 @@ def move_document(*, actor: Principal, document: Document, collection: Collectio
     follows = document.scope_id == before.scope_id
     document.collection, document.source_digest = collection, source_digest
     document.save()
+    families.move([document.pk], collection)
     record(actor, "document.moved", document, before=before.name, after=collection.name)
     if follows:
         _change_scope(document, collection.scope)
@@ -349,6 +353,7 @@ def share_document(
     take_turns()
     document = _locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
+    require_own(document)
     require_version(version, access_version(document))
     own = document.scope if document.scope_id != document.collection.scope_id else None
     if grants is None:
@@ -367,7 +372,20 @@ def _change_scope(document: Document, scope: AccessScope) -> None:
     document.scope = scope
     document.save(update_fields=["scope", "updated_at"])
     ScopeMove.objects.get_or_create(document=document)
-    enqueue("ingestion.tasks.follow_scope", document_id=document.pk)
+    if families.change_scope([document.pk], scope):
+        enqueue("ingestion.tasks.follow_scopes")
+    else:
+        enqueue("ingestion.tasks.follow_scope", document_id=document.pk)
+
+
+def require_own(document: Document) -> None:
+    """Raises Conflict for a document that is part of another one's file: it goes where that goes."""
+    if document.parent_id is not None:
+        raise Conflict(
+            _("This file came inside “%(parent)s” and goes with it. Change that document instead.")
+            % {"parent": document.parent},
+            code="has_parent",
+        )
 
 
 @transaction.atomic
@@ -378,25 +396,27 @@ def delete_document(*, actor: Principal, document: Document) -> None:
     """
     document = _locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
-    _leave_indexes(document)
     record(actor, "document.deleted", document, collection=document.collection.name)
-    own = document.scope if document.scope_id != document.collection.scope_id else None
-    document.delete()
+    is_own = document.scope_id != document.collection.scope_id and document.parent_id is None
+    own = document.scope if is_own else None
+    remove_documents([document])
     if own:
         own.delete()
 
 
 @transaction.atomic
 def remove_documents(documents: Sequence[Document]) -> None:
-    """Remove documents that are in nobody's sight any more. Their deletion has been audited."""
+    """Remove documents for good, with all that is below them. Their deletion has been audited."""
+    keys = [document.pk for document in documents]
+    for key in [*keys, *families.below(keys)]:
+        _leave_indexes(key)
     for document in documents:
-        _leave_indexes(document)
         document.delete()
 
 
-def _leave_indexes(document: Document) -> None:
+def _leave_indexes(document_id: int) -> None:
     for generation in IndexGeneration.objects.exclude(state=IndexGeneration.State.RETIRED):
-        tables.delete_rows(generation.number, document.pk)
+        tables.delete_rows(generation.number, document_id)
 
 
 # --- jobs -------------------------------------------------------------------------------------------------

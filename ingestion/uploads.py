@@ -34,7 +34,7 @@ from ingestion.models import (
     UploadedFile,
     VersionState,
 )
-from ingestion.parsing.kinds import unsupported_name
+from ingestion.parsing.kinds import hint_of, unsupported_name
 from ingestion.selectors import parse_uid
 from ingestion.values import MAX_NAME, MetadataChange, SourceFile, clean_name, clean_path
 from kb_platform.audit import record
@@ -156,7 +156,7 @@ def refusal(name: str, size_bytes: int) -> tuple[str, dict[str, Any]]:
     if not size_bytes:
         return "empty", {}
     if kind := unsupported_name(base):
-        return "unsupported", {"kind": kind}
+        return "unsupported", {"kind": kind, **hint_of(kind)}
     return "", {}
 
 
@@ -255,7 +255,9 @@ def count_files(files: QuerySet[UploadedFile], batch: UploadBatch) -> BatchCount
             live=number(
                 outcome=Outcome.ACCEPTED, version__state__in=[VersionState.LIVE, VersionState.SUPERSEDED]
             ),
-            partly=number(version__state=VersionState.PARTLY_LIVE),
+            partly=Count(
+                "pk", filter=Q(version__state=VersionState.PARTLY_LIVE) & ~Q(outcome=Outcome.REFUSED)
+            ),
             duplicates=Count(
                 "pk",
                 filter=Q(outcome=Outcome.DUPLICATE)

@@ -48,6 +48,14 @@ _REASONS: dict[str, str] = {
     ),
 }
 
+# What is said instead of `unsupported` where its parameter `hint` knows better what to do.
+_HINTS: dict[str, str] = {
+    "media": _(
+        "%(kind)s holds sound or video, which is not read. Upload its subtitles (SRT or VTT): what is said becomes searchable with its time."
+    ),
+    "archive": _("%(kind)s cannot be opened here. Unpack it and upload the files, or pack them as ZIP."),
+}
+
 _WARNINGS: dict[str, str] = {
     "pages_without_text": _("The text in the pictures of pages %(value)s could not be read (OCR)."),
     "pages_of_pictures": _("Pages %(value)s show pictures without text."),
@@ -59,6 +67,19 @@ _WARNINGS: dict[str, str] = {
     "lossy_encoding": _("Some characters could not be decoded and were replaced."),
     "parts_skipped": _("Embedded parts were not read: %(value)s."),
     "pictures_unread": _("Text in %(value)s pictures was not read."),
+    "attachments_unsupported": _("Files inside it that cannot be read here: %(value)s."),
+    "attachments_media": _(
+        "Sound and video inside it is not read; upload its subtitles (SRT or VTT): %(value)s."
+    ),
+    "attachments_encrypted": _("Files inside it that have a password: %(value)s."),
+    "attachments_empty": _("Empty files inside it: %(value)s."),
+    "attachments_not_allowed": _("Files inside it whose type may not be uploaded here: %(value)s."),
+    "attachments_too_deep": _(
+        "Files inside files are read to a depth of 5; these lie deeper: %(value)s. Upload them by themselves."
+    ),
+    "attachments_too_many": _(
+        "At most 5,000 files and 2 GB are read from one upload; these are beyond: %(value)s. Upload them by themselves."
+    ),
     "slides_hidden": _("Slides %(value)s are hidden in the presentation; their text was read."),
     "winmail": _(
         "%(value)s was not read: only Outlook can open it. Have the mail sent again without rich text."
@@ -111,7 +132,11 @@ def _restore(code: str, params: dict[str, str | int | float]) -> Rejected:
 
 def reason_text(code: str, params: Mapping[str, object] | None = None) -> str:
     """The sentence for a stored reason in the language active now; an unknown code gets a general sentence."""
-    return _render(_REASONS.get(code, _UNKNOWN_REASON), params or {})
+    params = params or {}
+    sentence = _REASONS.get(code, _UNKNOWN_REASON)
+    if code == "unsupported":
+        sentence = _HINTS.get(str(params.get("hint", "")), sentence)
+    return _render(sentence, params)
 
 
 def warning_text(warning: str) -> str:

@@ -106,10 +106,16 @@ BY_LABEL.update(
 )
 BY_EXTENSION: dict[str, Format] = {name: known for known in FORMATS for name in known.extensions}
 
+# Not read, with a word of their own on what to do instead.
+MEDIA = frozenset(
+    ["mp3", "mp4", "wav", "mov", "avi", "mkv", "webm", "m4a", "m4v", "flac", "ogg", "oga", "ogv", "opus", "wma", "wmv", "flv", "aac", "mpg", "mpeg", "3gp", "amr"]
+)  # fmt: skip
+ARCHIVES = frozenset(["7z", "rar", "gz", "tgz", "tar", "bz2", "xz", "zst", "lzma", "cab", "iso"])
+
 # Names of formats that nothing here reads: said by their name, before the content is looked at.
 NOT_READ = frozenset(
-    ["odp", "mht", "zip", "7z", "rar", "gz", "tar", "svg", "mp3", "mp4", "wav", "mov", "avi", "exe", "dll", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
-)  # fmt: skip
+    ["odp", "mht", "svg", "exe", "dll", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
+) | MEDIA | ARCHIVES  # fmt: skip
 
 
 def extension_of(file_name: str) -> str:

@@ -11,7 +11,16 @@ from typing import IO, Any
 
 from ingestion.parsing.encodings import guess_utf16
 from ingestion.parsing.errors import Rejected
-from ingestion.parsing.formats import BY_EXTENSION, BY_LABEL, NOT_READ, DocumentKind, Format, extension_of
+from ingestion.parsing.formats import (
+    ARCHIVES,
+    BY_EXTENSION,
+    BY_LABEL,
+    MEDIA,
+    NOT_READ,
+    DocumentKind,
+    Format,
+    extension_of,
+)
 
 HEAD_BYTES = 8_192
 MAX_ZIP_MEMBERS = 5_000
@@ -30,6 +39,11 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x1f\x8b", "gzip archive"),
     (b"BZh", "bzip2 archive"),
     (b"\xfd7zXZ\x00", "xz archive"),
+    (b"\x1aE\xdf\xa3", "Matroska video"),
+    (b"ID3", "MP3 audio"),
+    (b"OggS", "Ogg audio"),
+    (b"fLaC", "FLAC audio"),
+    (b"FLV\x01", "Flash video"),
     (b"\x89PNG\r\n", "PNG image"),
     (b"\xff\xd8\xff", "JPEG image"),
     (b"GIF8", "GIF image"),
@@ -41,6 +55,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"SQLite format 3\x00", "SQLite database"),
 )
 _HEIC_BRANDS = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
+_AVIF_BRANDS = frozenset({b"avif", b"avis"})
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HTML_START = re.compile(
     rb"\A(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body)\b",
@@ -90,6 +105,8 @@ def sniff(head: bytes, *, file_name: str) -> DocumentKind:
         return DocumentKind.ZIP
     if head.startswith(_OLE):
         return DocumentKind.OLE
+    if label := _media_label(head):
+        return _known(label, extension)
     for magic, label in _MAGIC:
         if head.startswith(magic):
             return _known(label, extension)
@@ -109,6 +126,23 @@ def _image_label(head: bytes) -> str:
     if head.startswith(b"BM") and head[6:10] == bytes(4):
         return "BMP image"
     return "HEIC image" if head[4:8] == b"ftyp" and head[8:12] in _HEIC_BRANDS else ""
+
+
+def _media_label(head: bytes) -> str:
+    """Sound and video whose mark stands behind a length or a container's name."""
+    if head[:4] == b"RIFF" and head[8:12] in {b"WAVE", b"AVI "}:
+        return "WAV audio" if head[8:12] == b"WAVE" else "AVI video"
+    if head[4:8] == b"ftyp" and head[8:12] not in _HEIC_BRANDS | _AVIF_BRANDS:
+        return "MP4 video"
+    return ""
+
+
+def hint_of(kind: str) -> dict[str, str]:
+    """Which sentence of its own a kind that is not read has: a parameter of its reason."""
+    word = kind.lower()
+    if word in ARCHIVES or word.endswith(" archive"):
+        return {"hint": "archive"}
+    return {"hint": "media"} if word in MEDIA or word.endswith((" audio", " video")) else {}
 
 
 def _known(label: str, extension: str) -> DocumentKind:
@@ -148,7 +182,7 @@ def _text_kind(head: bytes, extension: str) -> DocumentKind:
 def _not_supported(label: str, extension: str) -> Rejected:
     if extension in BY_EXTENSION:
         return Rejected("wrong_name", named=f".{extension}", kind=label)
-    return Rejected("unsupported", kind=label)
+    return Rejected("unsupported", kind=label, **hint_of(label))
 
 
 def _unreadable(head: bytes, extension: str) -> Rejected:

@@ -1,0 +1,289 @@
+"""Files inside a file become documents below its document: once it is in force, in the same transaction.
+
+Start at `follow`. It makes the documents below agree with the attachments of the version in force, and may be repeated:
+an attachment that is there already, byte for byte, is left alone; one that is gone goes into the trash; one that cannot
+be read is named, with the reason, in the quality of the version.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from django.db.models import OuterRef, Subquery, Sum
+from django.utils import timezone
+
+from accounts.values import SystemActor
+from ingestion import blobs, bulk, families, ledger, quality, services
+from ingestion.allowed_types import refuse_disallowed
+from ingestion.blobs import Blob
+from ingestion.models import (
+    IN_FORCE,
+    UNFINISHED,
+    Document,
+    DocumentVersion,
+    IngestJob,
+    ProcessingEvent,
+    UploadedFile,
+    VersionPart,
+)
+from ingestion.parsing.elements import PartRole
+from ingestion.parsing.errors import Rejected
+from ingestion.parsing.kinds import HEAD_BYTES, hint_of, sniff, unsupported_name
+from ingestion.values import clean_name
+from kb_platform.audit import record_each
+from kb_platform.errors import InvalidInput
+
+ACTOR = SystemActor(name="attachments")
+MAX_BELOW = 5_000  # documents below one that was uploaded, however deep
+MAX_BELOW_BYTES = 2_000_000_000
+_NAMED = 20  # files in one sentence
+_INHERITED = ("doc_type", "department", "security_level", "tags")
+_WARNING = "attachments_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attached:
+    """One attachment. name: its path in the file, unique there. reason: why it is not read, "" for one that is."""
+
+    name: str
+    blob: Blob
+    digest: str
+    reason: str = ""
+    params: tuple[tuple[str, str | int | float], ...] = ()
+
+
+def follow(document: Document, version: DocumentVersion, job: IngestJob) -> None:
+    """Make what is below a locked document agree with its version in force."""
+    parts = list(version.parts.filter(role=PartRole.ATTACHMENT).order_by("order"))
+    known = {
+        row.source_digest: row for row in document.attached.select_for_update(of=("self",)).order_by("pk")
+    }
+    if not parts and not known:
+        return
+    found = _judged(document, parts)
+    taken = [item for item in found if not item.reason]
+    versions = _take(document, version, job, [item for item in taken if _is_new(item, known)], known)
+    _trash([row for digest, row in known.items() if digest not in {item.digest for item in taken}])
+    _tell(version, found)
+    _list_in_batches(version, found, versions)
+
+
+# --- which ------------------------------------------------------------------------------------------------
+
+
+def _judged(document: Document, parts: Sequence[VersionPart]) -> list[Attached]:
+    above = families.above(document)
+    root = above[0] if above else document
+    inside = families.below([root.pk])
+    left = MAX_BELOW - len(inside) + document.attached.count()
+    newest = Document.objects.filter(pk__in=inside).exclude(parent=document)
+    size = newest.aggregate(n=Sum("latest_version__size_bytes"))["n"] or 0
+    judged: list[Attached] = []
+    for part, name in zip(parts, _unique(parts), strict=True):
+        reason: tuple[str, dict[str, str | int | float]] = ("", {})
+        if len(above) >= families.MAX_DEPTH:
+            reason = "too_deep", {"limit": families.MAX_DEPTH}
+        elif left <= 0 or size > MAX_BELOW_BYTES:
+            reason = "too_many", {"limit": f"{MAX_BELOW:,}, {MAX_BELOW_BYTES // 10**9} GB"}
+        else:
+            reason = _refusal(part)
+        if not reason[0]:
+            left, size = left - 1, size + part.size_bytes
+        judged.append(_attached(document, part, name, *reason))
+    return judged
+
+
+def _unique(parts: Sequence[VersionPart]) -> list[str]:
+    """The names of the parts; the second of a name gets a number."""
+    seen: Counter[str] = Counter()
+    names = []
+    for part in parts:
+        seen[part.name] += 1
+        path = PurePosixPath(part.name)
+        repeated = seen[part.name]
+        names.append(
+            part.name if repeated == 1 else str(path.with_name(f"{path.stem} ({repeated}){path.suffix}"))
+        )
+    return names
+
+
+def _attached(
+    document: Document, part: VersionPart, name: str, reason: str, params: dict[str, str | int | float]
+) -> Attached:
+    return Attached(
+        name=name,
+        blob=Blob(digest=part.blob, size_bytes=part.size_bytes),
+        digest=hashlib.sha256(f"{document.uid}/{name}".encode("utf-8", "surrogatepass")).hexdigest(),
+        reason=reason,
+        params=tuple(params.items()),
+    )
+
+
+def _refusal(part: VersionPart) -> tuple[str, dict[str, str | int | float]]:
+    """The reason and its parameters for not reading an attachment; ("", {}) for one that is tried."""
+    name = clean_name(part.name)
+    if kind := unsupported_name(name):
+        return "unsupported", {"kind": kind, **hint_of(kind)}
+    with blobs.path_of(part.blob).open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    try:
+        sniff(head, file_name=name)
+        refuse_disallowed(name, Blob(digest=part.blob, size_bytes=part.size_bytes))
+    except Rejected as verdict:
+        return verdict.code, verdict.params
+    except InvalidInput as error:
+        return "not_allowed", {"cause": str(error)}
+    return "", {}
+
+
+def _is_new(item: Attached, known: dict[str, Document]) -> bool:
+    """Whether there is something to read: not when it waits, or was read, or was thrown away as it is."""
+    row = known.get(item.digest)
+    latest = row.latest_version if row else None
+    if row is None or latest is None or latest.blob != item.blob.digest:
+        return True
+    return row.trashed_from_id is None and latest.state not in (*IN_FORCE, *UNFINISHED)
+
+
+# --- what becomes of them ---------------------------------------------------------------------------------
+
+
+def _take(
+    parent: Document,
+    version: DocumentVersion,
+    job: IngestJob,
+    items: Sequence[Attached],
+    known: dict[str, Document],
+) -> dict[str, DocumentVersion]:
+    """A document for each that has none, a version for all, a job for each version; by the digest of their sources."""
+    fresh = [_document(parent, item) for item in items if item.digest not in known]
+    Document.objects.bulk_create(fresh, batch_size=500)
+    rows = known | {row.source_digest: row for row in fresh}
+    for item in items:
+        _give_way(rows[item.digest])
+    versions = [_version(rows[item.digest], item, version) for item in items]
+    DocumentVersion.objects.bulk_create(versions, batch_size=500)
+    IngestJob.objects.bulk_create(
+        [
+            ledger.new_job(made, collection_id=parent.collection_id, priority=job.priority)
+            for made in versions
+        ],
+        batch_size=500,
+    )
+    ProcessingEvent.objects.bulk_create(
+        [ProcessingEvent(version=made, kind=ProcessingEvent.Kind.RECEIVED) for made in versions],
+        batch_size=500,
+    )
+    newest = DocumentVersion.objects.filter(document=OuterRef("pk")).order_by("-number").values("pk")[:1]
+    Document.objects.filter(pk__in=[made.document_id for made in versions]).update(
+        latest_version=Subquery(newest), archived_at=parent.archived_at, updated_at=timezone.now()
+    )
+    for _made in versions[: ledger.BELLS_AT_ONCE]:
+        ledger.ring(IngestJob.Stage.PARSE)
+    record_each(
+        ACTOR,
+        "document.uploaded",
+        ((made.document, {"version": made.number, "new": made.number == 1}) for made in versions),
+        inside=parent.title,
+    )
+    return {made.document.source_digest: made for made in versions}
+
+
+def _document(parent: Document, item: Attached) -> Document:
+    return Document(
+        parent=parent,
+        collection_id=parent.collection_id,
+        scope_id=parent.scope_id,
+        source_key=f"{parent.source_key}/{item.name}"[: services.MAX_SOURCE_KEY],
+        source_digest=item.digest,
+        title=clean_name(item.name),
+        owner_id=parent.owner_id,
+        archived_at=parent.archived_at,
+        **{name: getattr(parent, name) for name in _INHERITED},
+    )
+
+
+def _give_way(row: Document) -> None:
+    """A document in the trash whose attachment has changed comes back; an unfinished older version is given up."""
+    if row.trashed_from_id is not None and row.parent is not None:
+        row.scope_id, row.trashed_from = row.parent.scope_id, None
+        row.save(update_fields=["scope", "trashed_from"])
+    latest = row.latest_version
+    if latest and latest.state in UNFINISHED:
+        services.give_up(latest.job, "newer_version")
+
+
+def _version(row: Document, item: Attached, of: DocumentVersion) -> DocumentVersion:
+    latest = row.latest_version
+    return DocumentVersion(
+        document=row,
+        number=latest.number + 1 if latest else 1,
+        blob=item.blob.digest,
+        size_bytes=item.blob.size_bytes,
+        file_name=clean_name(item.name),
+        created_by_id=of.created_by_id,
+    )
+
+
+def _trash(gone: Sequence[Document]) -> None:
+    """What is no longer in the file, with all that is below it."""
+    gone = [row for row in gone if row.trashed_from_id is None]
+    if gone:
+        keys = [row.pk for row in gone]
+        family = Document.objects.filter(pk__in=[*keys, *families.below(keys)], trashed_from=None)
+        bulk.put_into_trash(ACTOR, list(family.select_for_update(of=("self",)).order_by("pk")))
+
+
+# --- what is said of them ---------------------------------------------------------------------------------
+
+
+def _tell(version: DocumentVersion, found: Iterable[Attached]) -> None:
+    """Name what is not read, by reason, among the warnings of the version."""
+    by_reason: dict[str, list[str]] = {}
+    for item in found:
+        if item.reason:
+            by_reason.setdefault(_code(item), []).append(item.name)
+    told = [warning for warning in version.quality.get("warnings", ()) if not warning.startswith(_WARNING)]
+    for code, names in by_reason.items():
+        shown = ", ".join(names[:_NAMED])
+        more = f" (+{len(names) - _NAMED})" if len(names) > _NAMED else ""
+        told.append(f"{code}:{shown[:450]}{more}")
+    version.quality = {**version.quality, "warnings": told}
+    judged = quality.judge(version.quality)
+    version.verdict, version.read_share = judged.verdict, judged.share
+    version.save(update_fields=["quality", "verdict", "read_share"])
+
+
+def _code(item: Attached) -> str:
+    reason = "media" if ("hint", "media") in item.params else item.reason
+    kinds = {"too_deep", "too_many", "not_allowed", "media", "empty", "encrypted"}
+    return f"{_WARNING}{reason if reason in kinds else 'unsupported'}"
+
+
+def _list_in_batches(
+    version: DocumentVersion, found: Sequence[Attached], versions: dict[str, DocumentVersion]
+) -> None:
+    """Rows in the batch that the file came with: for each attachment taken, and for each that is not, with the reason."""
+    batches = set(
+        version.uploaded_files.filter(outcome=UploadedFile.Outcome.ACCEPTED).values_list("batch", flat=True)
+    )
+    rows = []
+    for batch in batches:
+        for item in found:
+            made = versions.get(item.digest)
+            if made is None and not item.reason:
+                continue
+            rows.append(
+                UploadedFile(
+                    batch_id=batch,
+                    name=f"{version.file_name}/{item.name}"[-500:],
+                    size_bytes=item.blob.size_bytes,
+                    outcome=UploadedFile.Outcome.ACCEPTED if made else UploadedFile.Outcome.REFUSED,
+                    version=made or version,
+                    reason_code=item.reason,
+                    reason_params=dict(item.params),
+                )
+            )
+    UploadedFile.objects.bulk_create(rows, batch_size=500)
