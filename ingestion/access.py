@@ -10,7 +10,7 @@ from accounts.permissions.grants import checked_list, grants_of, version_of
 from accounts.permissions.plans import GrantPlan, Terms, holder_names, people_behind, plan_grants
 from accounts.permissions.visibility import require
 from accounts.values import GrantRequest, Holder, Permission, Principal, StoredGrant
-from ingestion import selectors
+from ingestion import families, selectors
 from ingestion.models import Collection, Document
 
 
@@ -67,8 +67,9 @@ def plan_document(
         after = checked_list(principal, (), [*(grant for grant in grants if grant.holder != me), maker])
     else:
         after = checked_list(principal, before, grants)
-    searchable = document.active_version_id is not None and document.archived_at is None
-    return _plan(principal, before, after, document_count=int(searchable))
+    family = Document.objects.filter(pk__in=[document.pk, *families.below([document.pk])], trashed_from=None)
+    searchable = family.filter(active_version__isnull=False, archived_at=None).count()
+    return _plan(principal, before, after, document_count=searchable)
 
 
 def _plan(

@@ -81,7 +81,9 @@ def documents_in(scopes: Iterable[int]) -> QuerySet[Document]:
     """The same for somebody's scopes that have just been read."""
     return (
         Document.objects.filter(scope_id__in=list(scopes))
-        .select_related("collection", "owner", "active_version", "latest_version", "latest_version__job")
+        .select_related(
+            "collection", "owner", "parent", "active_version", "latest_version", "latest_version__job"
+        )
         .annotate(state=state_of_documents())
     )
 
@@ -119,6 +121,11 @@ def get_document(principal: Principal, uid: str) -> Document:
     if document is None:
         raise NotFound()
     return document
+
+
+def attached_to(principal: Principal, document: Document) -> QuerySet[Document]:
+    """The documents right below one, which are files inside its file, in their order there."""
+    return documents_for(principal).filter(parent=document).order_by("pk")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

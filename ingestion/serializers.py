@@ -207,6 +207,9 @@ class DocumentOutput(serializers.Serializer[Document]):
     id = serializers.CharField(source="uid")
     title = serializers.CharField()
     collection = serializers.SerializerMethodField()
+    part_of = serializers.CharField(
+        source="parent.uid", default=None, allow_null=True, help_text="The document in whose file it came"
+    )
     state = serializers.CharField()
     owner = OwnerOutput(allow_null=True)
     doc_type = serializers.CharField()

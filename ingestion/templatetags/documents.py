@@ -8,14 +8,14 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.template import Library
+from django.template import Context, Library
 from django.urls import reverse
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django_stubs_ext import StrOrPromise
 
-from ingestion import quality
+from ingestion import families, quality, selectors
 from ingestion.fields import shown_values
 from ingestion.inspection import LogRow
 from ingestion.listing import ListQuery
@@ -37,6 +37,7 @@ from ingestion.uploads import BatchCounts
 from kb_platform.templatetags.shell import language_name
 
 register = Library()
+MOST_ATTACHED = 50
 FAILED = (VersionState.REJECTED, VersionState.QUARANTINED, VersionState.CANCELLED)
 STAGES = (
     gettext_lazy("Upload"),
@@ -340,6 +341,21 @@ VERSION_STATES = {
     VersionState.QUARANTINED: STATES["quarantined"],
     VersionState.CANCELLED: (gettext_lazy("Cancelled"), "", "ban"),
 }
+
+
+@register.filter
+def holders(document: Document) -> list[Document]:
+    """The documents in whose files this one came, the outermost first. Whoever sees it sees them."""
+    return families.above(document)
+
+
+@register.simple_tag(takes_context=True)
+def attached_to(context: Context, document: Document) -> dict[str, Any]:
+    """The files inside a document's file: the first MOST_ATTACHED as `shown`, their number as `total`."""
+    found = selectors.attached_to(context["request"].principal, document)
+    shown = list(found[:MOST_ATTACHED])
+    total = len(shown) if len(shown) < MOST_ATTACHED else found.count()
+    return {"shown": shown, "total": total, "more": total - len(shown)}
 
 
 @register.simple_tag

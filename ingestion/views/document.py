@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts.permissions.visibility import require, scope_levels
 from accounts.requests import PageRequest
 from accounts.values import Permission
-from ingestion import bulk, files, selectors, services
+from ingestion import bulk, families, files, selectors, services
 from ingestion.corrections import lost_in
 from ingestion.facets import suggestions_for
 from ingestion.forms import DeleteForm, DocumentForm, MoveForm, OwnerForm, show_refusal
@@ -175,6 +175,8 @@ def document_owner(request: PageRequest, uid: str) -> HttpResponse:
 def document_move(request: PageRequest, uid: str) -> HttpResponse:
     found = selectors.get_document(request.principal, uid)
     require(request.principal, Permission.MANAGE, found.scope_id)
+    if above := families.above(found):  # it goes where that goes
+        return redirect("document_move", above[0].uid)
     targets = selectors.collections_for(request.principal, at_least=Permission.CONTRIBUTE)
     form = MoveForm(request.POST or None, collections=list(targets.exclude(pk=found.collection_id)))
     if form.is_valid():

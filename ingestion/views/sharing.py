@@ -23,7 +23,7 @@ from accounts.permissions.visibility import may, require, require_sharing
 from accounts.requests import PageRequest
 from accounts.selectors import FoundHolder, find_holders, find_user, named_holders
 from accounts.values import GrantRequest, HolderKind, Permission, Principal, StoredGrant
-from ingestion import selectors, services
+from ingestion import families, selectors, services
 from ingestion.access import (
     AccessPlan,
     access_version,
@@ -98,6 +98,8 @@ def collection_sharing(request: PageRequest, uid: str) -> HttpResponse:
 def document_sharing(request: PageRequest, uid: str) -> HttpResponse:
     document = selectors.get_document(request.principal, uid)
     require(request.principal, Permission.MANAGE, document.scope_id)
+    if above := families.above(document):  # it is seen by whoever sees what holds it
+        return redirect("document_sharing", above[0].uid)
     return _respond(request, lambda: _of_document(request, uid))
 
 
