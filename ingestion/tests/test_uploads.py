@@ -30,7 +30,7 @@ def send(collection, owner):
 @pytest.mark.parametrize(
     ("name", "content", "code"),
     [
-        ("table.xlsx", b"x", "unsupported"),
+        ("clip.mp4", b"x", "unsupported"),
         ("empty.md", b"", "empty"),
         ("x" * 300 + ".md", b"text", "name_too_long"),
     ],
@@ -104,7 +104,7 @@ def test_a_batch_is_hidden_from_outsiders_and_from_who_lost_the_collection(send,
 def test_counts_add_up_and_failures_are_tried_again_together(send, owner, embedder):
     send("good.md")
     send("bad.pdf", b"%PDF-1.7 broken")
-    send("table.xlsx", b"x")
+    send("clip.mp4", b"x")
     run_jobs(embedder)
     files = uploads.files_of(principal_of(owner), send.batch)
     counts = uploads.count_files(files, send.batch)
