@@ -1,6 +1,7 @@
 """What a Word file says beside its text: styles and list numbering, resolved."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,26 +30,41 @@ class Style:
 
 @dataclass(slots=True)
 class Numbering:
-    """Definitions of list levels, and the numbers reached so far."""
+    """Definitions of list levels, and the numbers reached so far.
+
+    Lists of one definition count on from each other, unless one says where it starts anew.
+    """
 
     levels: dict[tuple[str, int], tuple[str, str, int]] = field(default_factory=dict)  # format, text, start
     lists: dict[str, str] = field(default_factory=dict)
+    starts: dict[tuple[str, int], int] = field(default_factory=dict)  # of single lists
     _reached: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def mark(self, list_id: str, level: int) -> str:
         """The mark of the next item: "" for a bullet or an unknown list, else the number as written."""
         abstract = self.lists.get(list_id, "")
-        number_format, text, start = self.levels.get((abstract, level), ("bullet", "", 1))
+        number_format, text, start = self._level(list_id, level, "bullet")
         if number_format in {"bullet", "none"}:
             return ""
-        self._reached[(list_id, level)] = self._reached.get((list_id, level), start - 1) + 1
-        for key in [key for key in self._reached if key[0] == list_id and key[1] > level]:
-            del self._reached[key]
-        return re.sub(r"%(\d)", lambda match: self._number(list_id, abstract, int(match[1]) - 1), text)
+        anew = self.starts.pop((list_id, level), None)
+        key = (abstract, level)
+        self._reached[key] = anew if anew is not None else self._reached.get(key, start - 1) + 1
+        for deeper in [key for key in self._reached if key[0] == abstract and key[1] > level]:
+            del self._reached[deeper]
+        return re.sub(r"%(\d)", lambda match: self._number(list_id, int(match[1]) - 1), text)
 
-    def _number(self, list_id: str, abstract: str, level: int) -> str:
-        number_format, _text, start = self.levels.get((abstract, level), ("decimal", "", 1))
-        return spelled(self._reached.get((list_id, level), start), number_format)
+    def _level(self, list_id: str, level: int, default: str) -> tuple[str, str, int]:
+        """A level as the list itself says, else as its definition does."""
+        own = self.levels.get((_own(list_id), level))
+        return own or self.levels.get((self.lists.get(list_id, ""), level), (default, "", 1))
+
+    def _number(self, list_id: str, level: int) -> str:
+        number_format, _text, start = self._level(list_id, level, "decimal")
+        return spelled(self._reached.get((self.lists.get(list_id, ""), level), start), number_format)
+
+
+def _own(list_id: str) -> str:
+    return f"list {list_id}"
 
 
 def value(node: Any, path: str) -> str | None:
@@ -123,14 +139,32 @@ def list_of(node: Any) -> tuple[str, int] | None:
 
 def read_numbering(root: Any) -> Numbering:
     numbering = Numbering()
-    for abstract in root.iter(f"{W}abstractNum") if root is not None else ():
+    if root is None:
+        return numbering
+    defines: dict[str, str] = {}  # name of a list style -> the definition that says how it counts
+    refers: dict[str, str] = {}
+    for abstract in root.iter(f"{W}abstractNum"):
         identity = abstract.get(f"{W}abstractNumId", "")
-        for level in abstract.iter(f"{W}lvl"):
-            numbering.levels[(identity, number(level.get(f"{W}ilvl")))] = (
-                value(level, f"{W}numFmt") or "decimal",
-                value(level, f"{W}lvlText") or "",
-                number(value(level, f"{W}start"), 1),
-            )
-    for instance in root.iter(f"{W}num") if root is not None else ():
-        numbering.lists[instance.get(f"{W}numId", "")] = value(instance, f"{W}abstractNumId") or ""
+        _read_levels(numbering, identity, abstract.findall(f"{W}lvl"))
+        if name := value(abstract, f"{W}styleLink"):
+            defines[name] = identity
+        if name := value(abstract, f"{W}numStyleLink"):
+            refers[identity] = name
+    for instance in root.iter(f"{W}num"):
+        list_id = instance.get(f"{W}numId", "")
+        abstract = value(instance, f"{W}abstractNumId") or ""
+        numbering.lists[list_id] = defines.get(refers.get(abstract, ""), abstract)
+        for override in instance.findall(f"{W}lvlOverride"):
+            _read_levels(numbering, _own(list_id), override.findall(f"{W}lvl"))
+            if (start := value(override, f"{W}startOverride")) is not None:
+                numbering.starts[(list_id, number(override.get(f"{W}ilvl")))] = number(start, 1)
     return numbering
+
+
+def _read_levels(numbering: Numbering, identity: str, levels: Iterable[Any]) -> None:
+    for level in levels:
+        numbering.levels[(identity, number(level.get(f"{W}ilvl")))] = (
+            value(level, f"{W}numFmt") or "decimal",
+            value(level, f"{W}lvlText") or "",
+            number(value(level, f"{W}start"), 1),
+        )

@@ -20,6 +20,7 @@ class DocumentKind(StrEnum):
     ODS = "ods"
     DOC = "doc"
     PPT = "ppt"
+    ODP = "odp"
     IMAGE = "image"
     MARKDOWN = "markdown"
     HTML = "html"
@@ -80,6 +81,7 @@ FORMATS: tuple[Format, ...] = (
     Format(kind=DocumentKind.DOC, label="DOC", module="legacy", extensions=("doc", "dot", "wps"), effort=Effort.PROGRAM),
     Format(kind=DocumentKind.PPT, label="PPT", module="legacy", extensions=("ppt", "pps", "pot", "dps"), effort=Effort.PROGRAM),
     Format(kind=DocumentKind.IMAGE, label="PNG, JPEG, GIF, BMP, WebP, TIFF, HEIC", module="images", extensions=("png", "jpg", "jpeg", "jfif", "gif", "bmp", "webp", "tif", "tiff", "heic", "heif"), effort=Effort.PICTURES),
+    Format(kind=DocumentKind.ODP, label="ODP", module="legacy", extensions=("odp", "otp"), effort=Effort.PROGRAM),
     Format(kind=DocumentKind.MARKDOWN, label="Markdown", module="markdown", extensions=("md", "markdown", "mdown", "mkd", "mdx"), is_text=True),
     Format(kind=DocumentKind.HTML, label="HTML", module="html", extensions=("html", "htm", "xhtml"), is_text=True),
     Format(kind=DocumentKind.TEXT, label="TXT", module="text", extensions=(), is_text=True, effort=Effort.LIGHT),
@@ -114,7 +116,7 @@ ARCHIVES = frozenset(["7z", "rar", "gz", "tgz", "tar", "bz2", "xz", "zst", "lzma
 
 # Names of formats that nothing here reads: said by their name, before the content is looked at.
 NOT_READ = frozenset(
-    ["odp", "mht", "svg", "exe", "dll", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
+    ["mht", "svg", "exe", "dll", "pages", "numbers", "key", "vsd", "vsdx", "mdb", "one", "xmind", "ofd", "caj"]
 ) | MEDIA | ARCHIVES  # fmt: skip
 
 

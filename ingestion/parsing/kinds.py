@@ -237,9 +237,8 @@ def _zip_label(file: IO[bytes]) -> str:
                 content_type = main[1] if main else types
                 return next((label for word, label in _OFFICE_PARTS if word in content_type), "ZIP archive")
             if "mimetype" in names:
-                return _MIMETYPES.get(
-                    archive.read("mimetype")[:100].decode("ascii", "replace").strip(), "ZIP archive"
-                )
+                said = archive.read("mimetype")[:100].decode("ascii", "replace").strip()
+                return _MIMETYPES.get(said.removesuffix("-template"), "ZIP archive")
             return "ZIP archive"
     except (
         zipfile.BadZipFile,

@@ -1,4 +1,5 @@
-"""Word and PowerPoint files of the old binary formats: LibreOffice turns them into the new ones, whose readers read them.
+"""Word and PowerPoint files of the old binary formats, and OpenDocument presentations: LibreOffice turns them into the new
+formats, whose readers read them.
 
 LibreOffice is a program of its own and need not be there: without it the file is refused with what can be done. It runs in
 the sandbox with a profile in the private folder, so that several run side by side; it runs no macros and follows no links.
@@ -17,8 +18,10 @@ from ingestion.parsing import docx, pptx
 from ingestion.parsing.elements import ParsedDocument
 from ingestion.parsing.errors import Rejected
 from ingestion.parsing.formats import Source
+from ingestion.parsing.ooxml import Package
 
 TIMEOUT_S = 90
+_MANIFEST = "META-INF/manifest.xml"
 _PATH = "/usr/bin:/bin:/usr/local/bin:/opt/libreoffice/program"
 _ENCRYPTED_WORD, _ENCRYPTED_SLIDES = 0x0100, 0xF3D1C4DF
 _COMMON = "/org.openoffice.Office.Common"
@@ -43,10 +46,16 @@ class _Route:
 
 _WORD = _Route(kind="DOC", media_type="application/msword", extension="docx", read=docx.parse)
 _SLIDES = _Route(kind="PPT", media_type="application/vnd.ms-powerpoint", extension="pptx", read=pptx.parse)
+_OPEN_SLIDES = _Route(
+    kind="ODP",
+    media_type="application/vnd.oasis.opendocument.presentation",
+    extension="pptx",
+    read=pptx.parse,
+)
 
 
 def parse(source: Source) -> ParsedDocument:
-    """Read a DOC or PPT file. Raises Rejected: needs_program, encrypted, corrupt, too_complex."""
+    """Read a DOC, PPT or ODP file. Raises Rejected: needs_program, encrypted, corrupt, too_complex."""
     route = _route(source.data)
     program = which("soffice", path=_PATH) or which("libreoffice", path=_PATH)
     if program is None:
@@ -59,6 +68,11 @@ def _route(data: bytes) -> _Route:
     """By the streams of the container; a password is found here, where LibreOffice would only fail."""
     import olefile
 
+    if data.startswith(b"PK"):
+        package = Package(data, main="content.xml")
+        if package.has(_MANIFEST) and b"encryption-data" in package.read(_MANIFEST):
+            raise Rejected("encrypted")
+        return _OPEN_SLIDES
     try:
         with olefile.OleFileIO(BytesIO(data)) as ole:
             route = _SLIDES if ole.exists("PowerPoint Document") else _WORD

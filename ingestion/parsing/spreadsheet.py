@@ -5,7 +5,6 @@ Excel's and OpenDocument's XML is read by own walks, the older binary files by c
 
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from io import BytesIO
 from typing import Any
 
@@ -15,12 +14,14 @@ from ingestion.parsing.embedded import Inside
 from ingestion.parsing.errors import Rejected
 from ingestion.parsing.formats import Source
 from ingestion.parsing.grids import Grid, Row, grid_elements
-from ingestion.parsing.number_formats import general
+from ingestion.parsing.number_formats import shown
 from ingestion.parsing.ooxml import Facts, Package, core_facts
 from ingestion.parsing.picture_text import with_picture_text
 from ingestion.parsing.sheets import MAX_SHEETS, Budget, Sheet, Workbook, cell_text
+from ingestion.parsing.xls_formats import Formats, read_formats
 
 _MOST_NAMED = 30
+_FIRST_DAY = datetime(1899, 12, 30)
 _XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _XLS = "application/vnd.ms-excel"
 _ODS = "application/vnd.oasis.opendocument.spreadsheet"
@@ -29,14 +30,16 @@ _ODS = "application/vnd.oasis.opendocument.spreadsheet"
 def parse(source: Source) -> ParsedDocument:
     """Read a workbook. Raises Rejected: encrypted, corrupt, too_large, too_complex."""
     if not source.data.startswith(b"PK"):
-        return _document(_XLS, _old_workbook(source.data), Facts(), None)
+        formats, facts = read_formats(source.data)
+        return _document(_XLS, _old_workbook(source.data, formats), facts, None)
     package = Package(source.data, main="xl/workbook.xml")
     if package.has("content.xml"):
         return _document(_ODS, ods_sheets.read_workbook(package), ods_sheets.facts(package), None)
     if package.main_name.endswith(".bin"):
-        return _document(_XLS, _old_workbook(source.data), core_facts(package), None)
+        return _document(_XLS, _old_workbook(source.data, Formats()), core_facts(package), None)
     inside = Inside(package)
-    document = _document(_XLSX, xlsx_sheets.read_workbook(package, inside), core_facts(package), inside)
+    workbook = xlsx_sheets.read_workbook(package, inside, source.progress)
+    document = _document(_XLSX, workbook, core_facts(package), inside)
     return with_picture_text(document, source)
 
 
@@ -101,7 +104,7 @@ def _warnings(workbook: Workbook) -> Iterator[str]:
 # --- binary workbooks -----------------------------------------------------------------------------------------
 
 
-def _old_workbook(data: bytes) -> Workbook:
+def _old_workbook(data: bytes, formats: Formats) -> Workbook:
     """XLS and XLSB by calamine, which knows values and merged cells, but no formats other than dates."""
     import python_calamine as calamine
 
@@ -120,33 +123,43 @@ def _old_workbook(data: bytes) -> Workbook:
         budget.begin_sheet()
         try:
             found = file.get_sheet_by_name(facts.name)
-            _fill(sheet, found, budget)
+            _fill(sheet, found, budget, formats)
         except (calamine.CalamineError, ValueError, OSError):
             sheet.has_failed = facts.typ == calamine.SheetTypeEnum.WorkSheet
     return workbook
 
 
-def _fill(sheet: Sheet, found: Any, budget: Budget) -> None:
+def _fill(sheet: Sheet, found: Any, budget: Budget, formats: Formats) -> None:
     top, left = found.start or (0, 0)
     for line, cells in enumerate(found.iter_rows(), start=top):
-        row: Row = {left + n: text for n, value in enumerate(cells) if (text := _said(value))}
+        row: Row = {}
+        for column, value in enumerate(cells, start=left):
+            if value != "" and (text := _said(value, formats.code(sheet.name, line, column))):
+                row[column] = text
         if row:
             budget.take(row)
             sheet.rows[line] = row
+            if formats.is_bold(sheet.name, line, list(row)):
+                sheet.bold.add(line)
     spans = ((*first, *last) for first, last in found.merged_cell_ranges or ())
     sheet.spans = [span for span in spans if sheet.rows.get(span[0], {}).get(span[1])]
 
 
-def _said(value: Any) -> str:
+def _said(value: Any, code: str) -> str:
     if isinstance(value, str):
         return cell_text(value)
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, int | float):
-        return general(Decimal(repr(value)))
+        return shown(repr(value).removesuffix(".0"), code)
+    if type(value) is date:
+        value = datetime(value.year, value.month, value.day)
+    if code != "General" and isinstance(value, datetime | timedelta):
+        since = value - _FIRST_DAY if isinstance(value, datetime) else value
+        return shown(repr(since / timedelta(days=1)), code)
     if isinstance(value, datetime):
         return value.isoformat(" ", "seconds").removesuffix(" 00:00:00")
     if isinstance(value, timedelta):
         hours, rest = divmod(round(value.total_seconds()), 3600)
         return f"{hours}:{rest // 60:02}:{rest % 60:02}"
-    return value.isoformat() if isinstance(value, date | time) else ""
+    return value.isoformat() if isinstance(value, time) else ""

@@ -5,7 +5,7 @@ program should have written, cost the formats of numbers and nothing else.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -32,8 +32,8 @@ _MAX_NESTED = 60
 _MOST_NAMED_FORMULA = 200
 
 
-def read_workbook(package: Package, inside: Inside) -> Workbook:
-    """All sheets in their order. Raises Rejected: corrupt, too_large, too_complex."""
+def read_workbook(package: Package, inside: Inside, progress: Callable[[int, int], None]) -> Workbook:
+    """All sheets in their order; progress is told of each. Raises Rejected: corrupt, too_large, too_complex."""
     root = package.xml(package.main_name)
     if root is None:
         raise Rejected("corrupt")
@@ -45,11 +45,13 @@ def read_workbook(package: Package, inside: Inside) -> Workbook:
     reader.since_1904 = properties is not None and properties.get("date1904") in {"1", "true"}
     reader.read_strings()
     reader.read_styles()
-    for node in nodes:
+    progress(0, len(nodes))
+    for done, node in enumerate(nodes, start=1):
         part = package.target(package.main_name, node.get(f"{R}id"))
         sheet = Sheet(name=node.get("name", ""), is_hidden=node.get("state", "visible") != "visible")
         reader.workbook.sheets.append(sheet)
         reader.read_sheet(sheet, part)
+        progress(done, len(nodes))
     return reader.workbook
 
 

@@ -115,6 +115,19 @@ def test_list_numbers_are_counted_as_word_shows_them() -> None:
     ]
 
 
+def test_lists_of_one_definition_count_on_unless_one_starts_anew() -> None:
+    body = item("a", "5") + item("b", "7") + item("c", "8") + item("d", "8") + item("e", "9")
+    again = '<w:num w:numId="7"><w:abstractNumId w:val="0"/></w:num><w:num w:numId="8"><w:abstractNumId w:val="0"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride></w:num>'
+    own = '<w:num w:numId="9"><w:abstractNumId w:val="0"/><w:lvlOverride w:ilvl="0"><w:lvl w:ilvl="0"><w:numFmt w:val="upperRoman"/><w:lvlText w:val="%1)"/></w:lvl></w:lvlOverride></w:num>'
+    assert [text for _kind, _level, text in kinds(body, numbering=NUMBERING + again + own)] == [
+        "1. a",
+        "2. b",
+        "1. c",
+        "2. d",
+        "III) e",
+    ]
+
+
 @pytest.mark.parametrize(
     ("count", "number_format", "text"),
     [
@@ -122,6 +135,10 @@ def test_list_numbers_are_counted_as_word_shows_them() -> None:
         (2, "lowerLetter", "b"),
         (12, "chineseCounting", "十二"),
         (20, "chineseCountingThousand", "二十"),
+        (103, "chineseCountingThousand", "一百零三"),
+        (21, "chineseLegalSimplified", "贰拾壹"),
+        (3, "decimalEnclosedCircleChinese", "③"),
+        (28, "lowerLetter", "bb"),
         (7, "decimal", "7"),
     ],
 )

@@ -13,7 +13,7 @@ from ingestion.parsing.errors import Rejected, reason_text
 from ingestion.parsing.formats import Source
 from ingestion.parsing.sandbox import parse_file
 from ingestion.tests.parsing.builders import p, word
-from ingestion.tests.parsing.office import ole
+from ingestion.tests.parsing.office import line, ole, package, shape, slides
 
 PLAIN = ole("WordDocument", struct.pack("<HHHHHH", 0xA5EC, 0xC1, 0, 0, 0, 0))
 
@@ -44,6 +44,13 @@ def test_what_the_program_makes_is_read_as_the_new_format(tmp_path, monkeypatch)
     ]
     assert document.media_type == "application/msword"
     assert "BlockUntrustedRefererLinks" in (tmp_path / "profile/user/registrymodifications.xcu").read_text()
+
+
+def test_opendocument_presentations_go_the_same_way(tmp_path, monkeypatch) -> None:
+    (tmp_path / "made.pptx").write_bytes(slides(shape(line("Plan"), role="title")))
+    found = program(tmp_path, f'mkdir "$OUT" && cp {tmp_path}/made.pptx "$OUT/source.pptx"')
+    document = read(package("content.xml", {"content.xml": "<x/>"}), tmp_path, monkeypatch, found)
+    assert [e.text for e in document.elements] == ["Plan"]
 
 
 def test_without_the_program_the_reason_says_what_to_do(tmp_path, monkeypatch) -> None:

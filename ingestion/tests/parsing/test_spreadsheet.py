@@ -1,6 +1,7 @@
 """Workbooks to elements: tables with their headers, values as they are shown."""
 
 import io
+import struct
 import zipfile
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from ingestion.parsing import outline, sheets, spreadsheet
 from ingestion.parsing.elements import Kind, ParsedDocument
 from ingestion.parsing.errors import Rejected
-from ingestion.tests.parsing.office import OFFICE, PNG, A, S, rows, workbook
+from ingestion.tests.parsing.office import OFFICE, PNG, A, S, ole, rows, workbook
 from ingestion.tests.parsing.reading import parser_of
 
 parse = parser_of(spreadsheet)
@@ -181,6 +182,31 @@ def test_opendocument_shows_its_own_texts() -> None:
         "Ort | Betrag\nBonn Süd | 12,50 €\nBonn Süd | 12,50 €",
         "check",
     ]
+
+
+def biff(*records: tuple[int, bytes]) -> bytes:
+    return b"".join(struct.pack("<HH", kind, len(body)) + body for kind, body in records)
+
+
+def test_binary_workbooks_show_their_formats_too() -> None:
+    def begin(kind: int) -> tuple[int, bytes]:
+        return 0x0809, struct.pack("<HHHHII", 0x0600, kind, 0, 1997, 0, 0)
+
+    code = b"yyyy/m/d"
+    styles = [(0x00E0, struct.pack("<HH", 0, form) + bytes(16)) for form in (0, 164, 10)]
+    head = [begin(5), (0x041E, struct.pack("<HHB", 164, len(code), 0) + code), *styles]
+    sheet = biff(
+        begin(0x10),
+        (0x0200, struct.pack("<IIHHH", 0, 1, 0, 3, 0)),
+        (0x0203, struct.pack("<HHHd", 0, 0, 1, 45356)),
+        (0x0203, struct.pack("<HHHd", 0, 1, 2, 0.5)),
+        (0x0203, struct.pack("<HHHd", 0, 2, 0, 7)),
+        (0x000A, b""),
+    )
+    start = len(biff(*head, (0x0085, bytes(8 + 4)), (0x000A, b"")))
+    listed = (0x0085, struct.pack("<IBBBB", start, 0, 0, 4, 0) + b"Data")
+    document = parse(ole("Workbook", biff(*head, listed, (0x000A, b"")) + sheet))
+    assert [e.text for e in document.elements] == ["Data", "2024/3/5 | 50.00% | 7"]
 
 
 def test_what_is_no_workbook_is_damaged() -> None:
