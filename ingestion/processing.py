@@ -5,8 +5,8 @@ Counts, reasons and times say nothing of what a document holds, so they are of e
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,13 @@ from ingestion.embedding.errors import EmbedderUnavailable
 from ingestion.embedding.registry import get_embedder
 from ingestion.ledger import BELLS
 from ingestion.models import IngestJob
-from ingestion.reasons import cause_text
+from ingestion.reasons import cause_text, retry_helps, what_helps
+from ingestion.throughput import NOTHING_YET, Hour, Speed, clears_s, hours, speeds
+from ingestion.turns import upcoming
 from kb_platform import folders
 from kb_platform.heartbeats import WorkerLife, is_silent, last_beat, workers
 
 SHOWN = 8
-RATE_WINDOW = timedelta(minutes=15)
 DAY = timedelta(hours=24)
 LOW_DISK_SHARE = 0.05
 _EMBEDDER_CHECKED_S = 60
@@ -50,6 +51,7 @@ class Stage:
     alive: int
     oldest_at: datetime | None
     is_stalled: bool
+    speed: Speed = NOTHING_YET
     silent_since: datetime | None = None
 
     @property
@@ -78,6 +80,8 @@ class Cause:
     text: str
     stage: StrOrPromise
     count: int
+    helps: str
+    retry_helps: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,11 +93,21 @@ class Dependency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A job by itself. `name` is empty when its document is not open to the reader."""
+    """A job by itself. `name` is empty when its document is not open to the reader. `place`: in the queue, from 1."""
 
     job: IngestJob
     name: str
     document_uid: str
+    place: int = 0
+    retry_helps: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtWork:
+    """A worker, and what it has in hand."""
+
+    life: WorkerLife
+    lines: tuple[Line, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +115,10 @@ class Processing:
     stages: tuple[Stage, ...]
     done: int
     median_s: float | None
-    per_hour: float
+    hours: tuple[Hour, ...]
     clears_s: float | None
     causes: tuple[Cause, ...]
-    workers: tuple[WorkerLife, ...]
+    workers: tuple[AtWork, ...]
     dependencies: tuple[Dependency, ...]
     running_lines: tuple[Line, ...]
     waiting_lines: tuple[Line, ...]
@@ -112,6 +126,21 @@ class Processing:
 
     def _sum(self, name: str) -> int:
         return sum(getattr(stage, name) for stage in self.stages)
+
+    @property
+    def slots(self) -> int:
+        """How many files can be in hand at once."""
+        return sum(work.life.slots for work in self.workers if work.life.is_alive)
+
+    @property
+    def most_an_hour(self) -> int:
+        return max(hour.done for hour in self.hours)
+
+    @property
+    def curve(self) -> str:
+        """The hours as points of an SVG path, 1000 wide."""
+        step = 1000 / (len(self.hours) - 1)
+        return " ".join(f"{place * step:.1f},{hour.y:.1f}" for place, hour in enumerate(self.hours))
 
     @property
     def running(self) -> int:
@@ -220,27 +249,40 @@ def failed_jobs() -> QuerySet[IngestJob]:
 
 def processing_for(principal: Principal) -> Processing:
     lives = workers()
-    stages = stages_now(lives)
+    known = speeds()
+    stages = tuple(replace(stage, speed=known.get(stage.key, NOTHING_YET)) for stage in stages_now(lives))
     done, median_s = _done()
-    per_hour = _per_hour()
-    unfinished = sum(stage.running + stage.waiting for stage in stages)
-    flows = per_hour > 0 and unfinished and not any(stage.is_stalled for stage in stages)
+    left = {stage.key: stage.running + stage.waiting for stage in stages}
+    is_stalled = any(stage.is_stalled for stage in stages)
     seen = frozenset(visible_scopes(principal))
-    open_jobs = IngestJob.objects.filter(ended_at=None).order_by("id")
-    held = Q(lease_until__gt=timezone.now())
+    held = IngestJob.objects.filter(ended_at=None, lease_until__gt=timezone.now()).order_by("claimed_at")
+    in_hand = _lines(held.select_related("version__document"), seen)
     return Processing(
         stages=stages,
         done=done,
         median_s=median_s,
-        per_hour=per_hour,
-        clears_s=unfinished / per_hour * 3600 if flows else None,
+        hours=hours(),
+        clears_s=None if is_stalled else clears_s(left, known),
         causes=_causes(),
-        workers=tuple(lives),
+        workers=tuple(_at_work(life, in_hand) for life in lives),
         dependencies=_dependencies(),
-        running_lines=_lines(open_jobs.filter(held), seen),
-        waiting_lines=_lines(open_jobs.exclude(held), seen),
-        failed_lines=_lines(failed_jobs().order_by("-ended_at"), seen),
+        running_lines=in_hand[:SHOWN],
+        waiting_lines=_next_in_line(seen),
+        failed_lines=_lines(
+            failed_jobs().order_by("-ended_at").select_related("version__document")[:SHOWN], seen
+        ),
     )
+
+
+def _at_work(life: WorkerLife, in_hand: Iterable[Line]) -> AtWork:
+    lines = (line for line in in_hand if line.job.holder == life.name) if life.is_alive else ()
+    return AtWork(life=life, lines=tuple(lines))
+
+
+def _next_in_line(seen: frozenset[int]) -> tuple[Line, ...]:
+    """What is read already comes first: it is nearest to its end."""
+    jobs = [job for stage in reversed(BELLS) for job in upcoming(stage, SHOWN)][:SHOWN]
+    return tuple(replace(line, place=place) for place, line in enumerate(_lines(jobs, seen), start=1))
 
 
 def _done() -> tuple[int, float | None]:
@@ -253,13 +295,6 @@ def _done() -> tuple[int, float | None]:
         )
         count, median = cursor.fetchone()
     return count, float(median) if median is not None else None
-
-
-def _per_hour() -> float:
-    """At the present rate: what ended within a quarter of an hour."""
-    since = timezone.now() - RATE_WINDOW
-    ended = IngestJob.objects.filter(ended_at__gt=since, state=IngestJob.State.SUCCEEDED).count()
-    return ended * (timedelta(hours=1) / RATE_WINDOW)
 
 
 def _causes() -> tuple[Cause, ...]:
@@ -276,14 +311,15 @@ def _causes() -> tuple[Cause, ...]:
             text=cause_text(row["version__reason_code"]),
             stage=labels.get(row["stage"], ""),
             count=row["n"],
+            helps=what_helps(row["version__reason_code"]),
+            retry_helps=retry_helps(row["version__reason_code"]),
         )
         for row in rows
     )
 
 
-def _lines(jobs: QuerySet[IngestJob], seen: frozenset[int]) -> tuple[Line, ...]:
-    rows = jobs.select_related("version__document")[:SHOWN]
-    return tuple(_line(job, job.version.document.scope_id in seen) for job in rows)
+def _lines(jobs: Iterable[IngestJob], seen: frozenset[int]) -> tuple[Line, ...]:
+    return tuple(_line(job, job.version.document.scope_id in seen) for job in jobs)
 
 
 def _line(job: IngestJob, visible: bool) -> Line:
@@ -292,6 +328,7 @@ def _line(job: IngestJob, visible: bool) -> Line:
         job=job,
         name=version.file_name if visible else "",
         document_uid=str(version.document.uid) if visible else "",
+        retry_helps=retry_helps(version.reason_code),
     )
 
 

@@ -92,3 +92,36 @@ CAUSES = {
 def cause_text(code: str) -> str:
     """A reason in few words, without anything of the file it happened to."""
     return str(CAUSES.get(code, _("Could not be read")))
+
+
+# Reading these again comes to the same end; what helps is another file, and each reason's sentence says which.
+RETRY_IS_USELESS = frozenset(
+    {"encrypted", "truncated", "corrupt", "empty", "unsupported", "wrong_name", "no_text"}
+)
+HELPS = {
+    "workers_died": _("Try again, or save the file in another format"),
+    "deadline": _("Raise the limit, or split the file"),
+    "stalled": _("Try again when less is going on"),
+    "file_missing": _("Restore it from a backup, or upload it again"),
+    "encrypted": _("Upload it without the password"),
+    "truncated": _("Upload the complete file"),
+    "corrupt": _("Save it anew in its own program, then upload that"),
+    "empty": _("Upload the version that has content"),
+    "unsupported": _("Convert it, then upload that"),
+    "wrong_name": _("Correct the name, then upload it"),
+    "too_large": _("Split the file"),
+    "too_complex": _("Simplify or split the file"),
+    "no_text": _("Upload a version with text"),
+    "timeout": _("Try again, or split the file"),
+    "crashed": _("Try again, or save the file anew"),
+}
+
+
+def retry_helps(code: str) -> bool:
+    """Whether trying a failed file again can come to another end."""
+    return code not in RETRY_IS_USELESS
+
+
+def what_helps(code: str) -> str:
+    """What a person can do about a reason, in few words; the log of the file says more."""
+    return str(HELPS.get(code, _("See the reason on the page of the document")))

@@ -4,6 +4,7 @@ Nobody waits behind another's thousands of files. Who was served longest ago com
 themselves, so there is nothing to keep in step. Files that take minutes to read leave one place to the short ones.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -63,6 +64,8 @@ def free(stage: str, *, with_long: bool = True) -> Any:
 
 def in_turn(stage: str) -> Iterator[Any]:
     """The free jobs of each flow, oldest first; the flow whose turn it is comes first. Needs a transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_advisory_xact_lock(%s)", [CLAIM_LOCK])
     with_long = has_long_place(stage)
     for flow in _flows(stage, timezone.now(), with_long):
         yield free(stage, with_long=with_long).filter(**flow._asdict()).order_by("id")
@@ -70,9 +73,28 @@ def in_turn(stage: str) -> Iterator[Any]:
 
 def _flows(stage: str, now: datetime, with_long: bool) -> list[Flow]:
     with connection.cursor() as cursor:
-        cursor.execute("select pg_advisory_xact_lock(%s)", [CLAIM_LOCK])
         cursor.execute(_FLOWS, {"stage": stage, "now": now, "long": with_long})
         return [Flow(*row) for row in cursor.fetchall()]
+
+
+def upcoming(stage: str, most: int) -> list[IngestJob]:
+    """The jobs that are claimed next, as things stand: each person's flows in turn, and then people in turn."""
+    queues: dict[tuple[int, int], deque[deque[IngestJob]]] = {}
+    for flow in _flows(stage, timezone.now(), True)[:most]:
+        jobs = free(stage).filter(**flow._asdict()).select_related("version__document").order_by("id")[:most]
+        queues.setdefault((flow.priority, flow.person), deque()).append(deque(jobs))
+    found: list[IngestJob] = []
+    for priority in sorted({priority for priority, _person in queues}):
+        people = deque(flows for (which, _person), flows in queues.items() if which == priority)
+        while people and len(found) < most:
+            flows = people.popleft()
+            jobs_of_flow = flows.popleft()
+            found.append(jobs_of_flow.popleft())
+            if jobs_of_flow:
+                flows.append(jobs_of_flow)
+            if flows:
+                people.append(flows)
+    return found[:most]
 
 
 def has_long_place(stage: str, *, beside: int = 0) -> bool:

@@ -1,11 +1,13 @@
 """That workers are alive: each writes a row every few seconds, whether it has work or not."""
 
 import logging
+import resource
 import socket
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from django.db import DatabaseError, connection
 from django.db.models import Subquery, Sum
@@ -24,6 +26,7 @@ class WorkerLife:
     name: str
     queues: tuple[str, ...]
     slots: int
+    memory_bytes: int
     beat_at: datetime
     is_alive: bool
 
@@ -31,9 +34,17 @@ class WorkerLife:
 def beat(name: str, queues: Sequence[str], slots: int = 1) -> None:
     """Write that the worker lives now, and drop those not heard of for a day."""
     now = timezone.now()
-    row = {"queues": sorted(queues), "slots": slots, "beat_at": now}
+    row = {"queues": sorted(queues), "slots": slots, "memory_bytes": _memory(), "beat_at": now}
     WorkerHeartbeat.objects.update_or_create(name=name, defaults=row)
     WorkerHeartbeat.objects.filter(beat_at__lt=now - FORGOTTEN_AFTER).delete()
+
+
+def _memory() -> int:
+    """What this process has in memory now; 0 where the machine does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    except OSError:
+        return 0
 
 
 def keep_beating(name: str, queues: Sequence[str], slots: int) -> None:
@@ -70,6 +81,7 @@ def workers() -> list[WorkerLife]:
             name=row.name,
             queues=tuple(row.queues),
             slots=row.slots,
+            memory_bytes=row.memory_bytes,
             beat_at=row.beat_at,
             is_alive=row.beat_at > oldest,
         )

@@ -67,6 +67,9 @@ class WorkerHeartbeat(models.Model):
     name = models.CharField(max_length=200, primary_key=True)
     queues = ArrayField(models.CharField(max_length=50))
     slots = models.PositiveSmallIntegerField(default=1, help_text="How many tasks it carries out at once")
+    memory_bytes = models.BigIntegerField(
+        default=0, help_text="Its own, without the children that read files"
+    )
     beat_at = models.DateTimeField()
 
     def __str__(self) -> str:

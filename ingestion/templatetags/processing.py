@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ingestion import processing
+from ingestion.models import IngestJob
 from ingestion.processing import Stalled
 
 register = Library()
@@ -34,6 +35,40 @@ def about(seconds: float | None) -> str:
 def ago(moment: datetime | None) -> str:
     """How long since, rounded as `about`."""
     return "—" if moment is None else about((timezone.now() - moment).total_seconds())
+
+
+@register.filter
+def progress_of(job: IngestJob) -> str:
+    """How far a running job is, to stand after the name of its step; nothing while unknown."""
+    if not job.progress_total:
+        return ""
+    counts = {"done": f"{job.progress_done:,}", "total": f"{job.progress_total:,}"}
+    if job.progress_unit == "pages":
+        return " · " + _("page %(done)s of %(total)s") % counts
+    return " · " + _("%(done)s of %(total)s passages") % counts
+
+
+@register.filter
+def worker_kind(name: str) -> str:
+    """ "parse" of "parse@host"."""
+    return name.partition("@")[0]
+
+
+@register.filter
+def gigabytes(size: int) -> str:
+    return f"{size / 1e9:.1f} GB"
+
+
+@register.filter
+def precise(seconds: float) -> str:
+    """As `about`, with tenths below ten seconds."""
+    return _("%(n)s s") % {"n": f"{seconds:.1f}"} if seconds < 9.95 else about(seconds)
+
+
+@register.filter
+def rate(number: float) -> str:
+    """A number a minute: whole from ten on."""
+    return f"{number:,.0f}" if number >= 10 else f"{number:.1f}"
 
 
 @register.filter
