@@ -1,7 +1,8 @@
 """REST API of what is done to many at once: bulk changes and their undo, upload batches and their state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
@@ -12,7 +13,7 @@ from rest_framework.views import APIView
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.principals import principal_on
-from accounts.values import Principal
+from accounts.values import Permission, Principal
 from ingestion import bulk, selectors, uploads
 from ingestion.api import READERS, checked, paged
 from ingestion.bulk import BulkOutcome
@@ -21,13 +22,15 @@ from ingestion.models import Document, UploadBatch, UploadedFile, Verdict
 from ingestion.reasons import outcome_text
 from ingestion.serializers import JsonText, Tags
 from ingestion.values import WORDS, MetadataChange
-from kb_platform.errors import InvalidInput
+from kb_platform.errors import InvalidInput, NotFound
 from kb_platform.policies import Access, policy
 
 ACTIONS: dict[str, Callable[..., BulkOutcome]] = {
     "archive": bulk.archive_documents,
     "restore": bulk.restore_documents,
     "reread": bulk.reread_documents,
+    "retry": bulk.retry_documents,
+    "cancel": bulk.cancel_documents,
     "delete": bulk.delete_documents,
     "move": bulk.move_documents,
     "set_metadata": bulk.change_metadata,
@@ -87,7 +90,10 @@ def change_of(data: dict[str, Any]) -> MetadataChange:
 class BulkInput(serializers.Serializer[Any]):
     action = serializers.ChoiceField(list(ACTIONS))
     ids = serializers.ListField(
-        child=serializers.UUIDField(), required=False, max_length=bulk.MOST, help_text="Either these …"
+        child=serializers.CharField(max_length=100),
+        required=False,
+        max_length=bulk.MOST,
+        help_text="Either these …",
     )
     filters = FiltersInput(required=False, help_text="… or everything that matches.")
     collection = serializers.CharField(required=False, help_text="Where `move` puts them.")
@@ -97,11 +103,17 @@ class BulkInput(serializers.Serializer[Any]):
     )
 
 
+class ItemOutput(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    outcome = serializers.ChoiceField(("changed", "refused", "skipped", "not_found"))
+
+
 class BulkOutput(serializers.Serializer[BulkOutcome]):
     changed = serializers.IntegerField()
     refused = serializers.IntegerField(help_text="Visible documents that the caller may not change.")
     skipped = serializers.IntegerField(help_text="Documents that needed no change, or whose place is taken.")
     change = serializers.SerializerMethodField(help_text="Id to undo it by; null when it cannot be undone.")
+    results = ItemOutput(many=True, default=(), help_text="What became of each of the ids, in their order.")
 
     def get_change(self, outcome: BulkOutcome) -> str | None:
         return str(outcome.change.uid) if outcome.change else None
@@ -168,12 +180,49 @@ class UploadedFileOutput(serializers.Serializer[UploadedFile]):
 class DocumentBulk(APIView):
     @extend_schema(request=BulkInput, responses=BulkOutput)
     def post(self, request: Request) -> Response:
-        """Archive, restore, read again, move, set metadata or delete (into the trash, for 30 days) by ids or by filters."""
+        """Archive, restore, read again, retry what failed, cancel, move, set metadata or delete (into the trash, for 30 days) by ids or
+        by filters. An id that cannot be dealt with stops none of the others.
+        """
         data = checked(BulkInput, request.data).validated_data
         principal = principal_on(request)
         options = _options(principal, data)
-        outcome = ACTIONS[data["action"]](actor=principal, documents=_chosen(principal, data), **options)
-        return Response(BulkOutput(outcome).data)
+        documents = _chosen(principal, data)
+        found = dict(documents.values_list("uid", "pk")) if "ids" in data else {}
+        open_to_actor = _changeable(principal, data["action"], found)
+        outcome = ACTIONS[data["action"]](actor=principal, documents=documents, **options)
+        items = [
+            {"id": text, "outcome": _item(text, found, open_to_actor, outcome)}
+            for text in data.get("ids", ())
+        ]
+        return Response({**BulkOutput(outcome).data, "results": items})
+
+
+CONTRIBUTORS_MAY = {"reread", "retry", "cancel", "set_metadata"}
+
+
+def _changeable(principal: Principal, action: str, found: Mapping[UUID, int]) -> set[int]:
+    """The documents whose rights let the principal do this."""
+    level = Permission.CONTRIBUTE if action in CONTRIBUTORS_MAY else Permission.MANAGE
+    scopes = visible_scopes(principal, at_least=level)
+    return set(
+        Document.objects.filter(pk__in=found.values(), scope_id__in=scopes).values_list("pk", flat=True)
+    )
+
+
+def _item(text: str, found: Mapping[UUID, int], open_to_actor: set[int], outcome: BulkOutcome) -> str:
+    key = found.get(_uid(text) or UUID(int=0))
+    if key is None:
+        return "not_found"
+    if key in outcome.changed_keys:
+        return "changed"
+    return "skipped" if key in open_to_actor else "refused"
+
+
+def _uid(text: str) -> UUID | None:
+    try:
+        return selectors.parse_uid(text)
+    except NotFound:
+        return None
 
 
 def _options(principal: Principal, data: dict[str, Any]) -> dict[str, Any]:
@@ -193,7 +242,7 @@ def _chosen(principal: Principal, data: dict[str, Any]) -> QuerySet[Document]:
         raise InvalidInput(fields={"ids": "Send either ids or filters."})
     visible = selectors.documents_for(principal)
     if "ids" in data:
-        return visible.filter(uid__in=data["ids"])
+        return visible.filter(uid__in=[uid for text in data["ids"] if (uid := _uid(text))])
     wanted = dict(data["filters"])
     filters = selectors.DocumentFilters(
         text=wanted.pop("q", ""),

@@ -32,6 +32,7 @@ from ingestion.models import (
     ScopeMove,
     VersionState,
 )
+from ingestion.reasons import RETRY_IS_USELESS
 from ingestion.selectors import parse_uid
 from ingestion.values import MetadataChange
 from kb_platform.audit import record_each
@@ -45,12 +46,16 @@ PURGED_AT_ONCE = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkOutcome:
-    """`refused`: documents that the actor may see but not change; `skipped`: those for which there was nothing to do."""
+    """`refused`: documents that the actor may see but not change; `skipped`: those for which there was nothing to do.
+
+    `changed_keys`: the documents that were changed, of verbs that work on chosen ones.
+    """
 
     changed: int = 0
     refused: int = 0
     skipped: int = 0
     change: BulkChange | None = None
+    changed_keys: frozenset[int] = frozenset()
 
 
 @transaction.atomic
@@ -69,7 +74,7 @@ def move_documents(*, actor: Principal, documents: QuerySet[Document], collectio
     change = _remember(
         actor, BulkChange.Action.MOVE, {row.pk: [before[row.pk], collection.pk] for row in moved}
     )
-    return BulkOutcome(changed=len(moved), refused=refused, skipped=len(rows) - len(moved), change=change)
+    return _outcome(rows, moved, refused, change)
 
 
 def _apart(rows: Sequence[Document], collection: Collection) -> tuple[list[Document], list[Document]]:
@@ -126,7 +131,13 @@ def archive_documents(*, actor: Principal, documents: QuerySet[Document]) -> Bul
     _let_indexes_follow(archived)
     record_each(actor, "document.archived", ((row, {}) for row in archived))
     change = _remember(actor, BulkChange.Action.ARCHIVE, dict.fromkeys(_keys(archived), 0))
-    return BulkOutcome(changed=done, refused=refused, skipped=len(rows) - done, change=change)
+    return BulkOutcome(
+        changed=done,
+        refused=refused,
+        skipped=len(rows) - done,
+        change=change,
+        changed_keys=frozenset(_keys(archived)),
+    )
 
 
 @transaction.atomic
@@ -143,7 +154,13 @@ def restore_documents(*, actor: Principal, documents: QuerySet[Document]) -> Bul
     _bring_back(restored)
     record_each(actor, "document.restored", ((row, {}) for row in restored))
     change = _remember(actor, BulkChange.Action.RESTORE, dict.fromkeys(_keys(restored), 0))
-    return BulkOutcome(changed=done, refused=refused, skipped=len(rows) - done, change=change)
+    return BulkOutcome(
+        changed=done,
+        refused=refused,
+        skipped=len(rows) - done,
+        change=change,
+        changed_keys=frozenset(_keys(restored)),
+    )
 
 
 def _below_archived(family: Sequence[Document]) -> set[int]:
@@ -222,7 +239,7 @@ def reread_documents(*, actor: Principal, documents: QuerySet[Document]) -> Bulk
         ledger.ring(IngestJob.Stage.PARSE)
     numbers = {version.document_id: version.number for version in versions}
     record_each(actor, "document.reparsed", ((row, {"version": numbers[row.pk]}) for row in wanted))
-    return BulkOutcome(changed=len(wanted), refused=refused, skipped=len(rows) - len(wanted))
+    return _outcome(rows, wanted, refused)
 
 
 def _successor(version: DocumentVersion, actor: Principal) -> DocumentVersion:
@@ -245,7 +262,7 @@ def delete_documents(*, actor: Principal, documents: QuerySet[Document]) -> Bulk
     if not rows:
         return BulkOutcome(refused=refused)
     change = put_into_trash(actor, _with_below(rows))
-    return BulkOutcome(changed=len(rows), refused=refused, change=change)
+    return _outcome(rows, rows, refused, change)
 
 
 def put_into_trash(actor: Actor, rows: Sequence[Document]) -> BulkChange | None:
@@ -287,7 +304,9 @@ def change_metadata(
     """
     rows, refused = _locked(actor, documents, Permission.CONTRIBUTE, deferred=())
     plan = bulk_metadata.planned(rows, change)
-    outcome = BulkOutcome(changed=len(plan), refused=refused, skipped=len(rows) - len(plan))
+    outcome = BulkOutcome(
+        changed=len(plan), refused=refused, skipped=len(rows) - len(plan), changed_keys=frozenset(plan)
+    )
     if is_trial:
         return outcome
     kept = bulk_metadata.before(rows, plan)
@@ -305,6 +324,46 @@ def _write_metadata(
         if row.pk in changes
     )
     record_each(actor, "document.updated", told)
+
+
+@transaction.atomic
+def retry_documents(*, actor: Principal, documents: QuerySet[Document]) -> BulkOutcome:
+    """Try the newest version of each again where it failed or was cancelled, and where that can help."""
+    rows, refused = _locked(actor, documents, Permission.CONTRIBUTE)
+    failed = _jobs_of(rows).filter(
+        state__in=[IngestJob.State.FAILED, IngestJob.State.CANCELLED],
+        version__document__archived_at=None,
+    )
+    again = list(failed.exclude(version__reason_code__in=RETRY_IS_USELESS).select_related("version"))
+    is_bulk = len(again) > turns.SMALL_BATCH
+    for job in again:
+        services.restart(job, priority=turns.priority_for(actor.user_id, is_bulk=is_bulk))
+    return _worked_on(actor, "job.retried", rows, again, refused)
+
+
+@transaction.atomic
+def cancel_documents(*, actor: Principal, documents: QuerySet[Document]) -> BulkOutcome:
+    """Stop reading the newest version of each. What is live stays so."""
+    rows, refused = _locked(actor, documents, Permission.CONTRIBUTE)
+    unfinished = list(_jobs_of(rows).filter(ended_at=None).select_related("version"))
+    for job in unfinished:
+        services.give_up(job, "cancelled")
+    return _worked_on(actor, "job.cancelled", rows, unfinished, refused)
+
+
+def _jobs_of(rows: Sequence[Document]) -> QuerySet[IngestJob]:
+    newest = [row.latest_version_id for row in rows]
+    jobs = IngestJob.objects.filter(version_id__in=newest)
+    return jobs.select_for_update(of=("self",)).order_by("pk")
+
+
+def _worked_on(
+    actor: Principal, action: str, rows: Sequence[Document], jobs: Sequence[IngestJob], refused: int
+) -> BulkOutcome:
+    numbers = {job.version.document_id: job.version.number for job in jobs}
+    touched = [row for row in rows if row.pk in numbers]
+    record_each(actor, action, ((row, {"version": numbers[row.pk]}) for row in touched))
+    return _outcome(rows, touched, refused)
 
 
 # --- taking back ------------------------------------------------------------------------------------------
@@ -559,6 +618,18 @@ def _with_below(rows: Sequence[Document]) -> list[Document]:
     locked = Document.objects.filter(pk__in=below, trashed_from=None).select_for_update(of=("self",))
     along = locked.order_by("pk").defer("metadata", "tags", "source_uri")
     return sorted([*rows, *along], key=lambda row: row.pk)
+
+
+def _outcome(
+    rows: Sequence[Document], changed: Sequence[Document], refused: int, change: BulkChange | None = None
+) -> BulkOutcome:
+    return BulkOutcome(
+        changed=len(changed),
+        refused=refused,
+        skipped=len(rows) - len(changed),
+        change=change,
+        changed_keys=frozenset(_keys(changed)),
+    )
 
 
 def _keys(rows: Iterable[Document]) -> list[int]:

@@ -98,6 +98,7 @@ class Line:
     job: IngestJob
     name: str
     document_uid: str
+    cause: str = ""
     place: int = 0
     retry_helps: bool = True
 
@@ -128,9 +129,9 @@ class Processing:
         return sum(getattr(stage, name) for stage in self.stages)
 
     @property
-    def slots(self) -> int:
-        """How many files can be in hand at once."""
-        return sum(work.life.slots for work in self.workers if work.life.is_alive)
+    def busy(self) -> int:
+        """How many workers have something in hand."""
+        return sum(bool(work.lines) for work in self.workers)
 
     @property
     def most_an_hour(self) -> int:
@@ -328,6 +329,7 @@ def _line(job: IngestJob, visible: bool) -> Line:
         job=job,
         name=version.file_name if visible else "",
         document_uid=str(version.document.uid) if visible else "",
+        cause=cause_text(version.reason_code) if version.reason_code else "",
         retry_helps=retry_helps(version.reason_code),
     )
 

@@ -35,6 +35,7 @@ from ingestion.models import (
     ScopeMove,
     VersionState,
 )
+from ingestion.reasons import reason_text, retry_helps
 from ingestion.values import Attributes, SourceFile
 from kb_platform.audit import record
 from kb_platform.errors import Conflict, InvalidInput, NotAllowed, NotFound
@@ -450,14 +451,17 @@ def retry_job(*, actor: Principal, job: IngestJob) -> IngestJob:
         raise Conflict(_("Only a failed or cancelled job can be tried again."), code="not_ended")
     if job.version.document.latest_version_id != job.version_id:
         raise Conflict(_("There is a newer version of this document."), code="superseded")
+    if not retry_helps(job.version.reason_code):
+        raise Conflict(reason_text(job.version), code="retry_is_useless")
     restart(job)
     record(actor, "job.retried", job.version.document, version=job.version.number)
     return job
 
 
-def restart(job: IngestJob) -> None:
+def restart(job: IngestJob, *, priority: int = IngestJob.Priority.FIRST) -> None:
     """Queue an ended job again from its first stage, and ring for it. The caller has locked it and may do so."""
     version = job.version
+    job.priority = priority
     job.state, job.stage, job.failures = IngestJob.State.QUEUED, IngestJob.Stage.PARSE, 0
     job.cancel_requested, job.ended_at, job.lease_until = False, None, None
     job.progress_done = job.progress_total = 0

@@ -35,6 +35,7 @@ from ingestion.models import (
     VersionState,
 )
 from ingestion.parsing.kinds import hint_of, unsupported_name
+from ingestion.reasons import RETRY_IS_USELESS
 from ingestion.selectors import parse_uid
 from ingestion.values import MAX_NAME, MetadataChange, SourceFile, clean_name, clean_path
 from kb_platform.audit import record
@@ -223,6 +224,7 @@ class BatchCounts:
     partly: int
     duplicates: int
     failed: int
+    retryable: int
     refused: int
     chunks: int
     seconds: float
@@ -266,6 +268,10 @@ def count_files(files: QuerySet[UploadedFile], batch: UploadBatch) -> BatchCount
                 ),
             ),
             failed=number(version__state__in=FAILED),
+            retryable=Count(
+                "pk",
+                filter=Q(version__state__in=FAILED) & ~Q(version__reason_code__in=RETRY_IS_USELESS),
+            ),
             refused=number(outcome=Outcome.REFUSED),
             chunks=Sum("version__chunk_count", filter=Q(outcome=Outcome.ACCEPTED), default=0),
             last=Max("version__job__ended_at"),

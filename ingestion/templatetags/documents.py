@@ -32,7 +32,7 @@ from ingestion.models import (
     VersionState,
 )
 from ingestion.parsing.errors import reason_text as parsing_reason
-from ingestion.reasons import REASONS, reason_text, refusal_text
+from ingestion.reasons import REASONS, reason_text, refusal_text, retry_helps
 from ingestion.uploads import BatchCounts
 from kb_platform.templatetags.shell import language_name
 
@@ -97,6 +97,12 @@ def is_unfinished(version: DocumentVersion | None) -> bool:
 @register.filter
 def has_failed(version: DocumentVersion | None) -> bool:
     return version is not None and version.state in FAILED
+
+
+@register.filter
+def can_retry(version: DocumentVersion | None) -> bool:
+    """Whether the version failed in a way that another try may mend."""
+    return has_failed(version) and version is not None and retry_helps(version.reason_code)
 
 
 @register.simple_tag

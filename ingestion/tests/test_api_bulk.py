@@ -1,11 +1,14 @@
 """The REST API of bulk changes and upload batches does what the pages do."""
 
+from uuid import uuid4
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.principals import principal_of
-from ingestion import services
-from ingestion.models import Document
+from accounts.values import GrantRequest, Holder, Permission
+from ingestion import ledger, services
+from ingestion.models import Document, IngestJob, VersionState
 from ingestion.testing.rows import make_document
 
 
@@ -36,6 +39,7 @@ def test_by_ids_and_by_filters_and_back(api, owner, shelf):
 def test_an_outsider_changes_nothing_and_learns_nothing(api, outsider, shelf):
     body = {"action": "delete", "ids": [str(row.uid) for row in shelf[1]]}
     answer = api(outsider).post("/api/v1/documents/bulk", body, format="json").json()
+    assert {row["outcome"] for row in answer.pop("results")} == {"not_found"}
     assert answer == {"changed": 0, "refused": 0, "skipped": 0, "change": None}
     assert Document.objects.filter(archived_at=None).count() == 3
 
@@ -46,7 +50,6 @@ def test_an_outsider_changes_nothing_and_learns_nothing(api, outsider, shelf):
         {"action": "archive"},
         {"action": "archive", "ids": [], "filters": {}},
         {"action": "burn", "ids": []},
-        {"action": "archive", "ids": ["no id"]},
         {"action": "archive", "filters": {"state": "odd"}},
     ],
 )
@@ -114,3 +117,23 @@ def test_a_batch_gives_its_metadata_to_every_file(api, owner, shelf):
     assert (document.department, document.tags, document.metadata) == ("Site", ["x"], {"no": 7})
     body["metadata"] = {"no": "many"}
     assert client.post("/api/v1/uploads", body, format="json").status_code == 400
+
+
+def test_one_bad_id_stops_nothing_and_every_id_is_answered(api, owner, reader, upload):
+    """Failed documents are read again by API, however often that is asked for."""
+    failed, waiting = upload("a.md", b"# A"), upload("b.md", b"# B")
+    ledger.end(failed.job, IngestJob.State.FAILED, VersionState.QUARANTINED, "crashed")
+    ids = [str(failed.document.uid), "nonsense", str(uuid4()), str(waiting.document.uid)]
+    for outcomes in (
+        ["changed", "not_found", "not_found", "skipped"],
+        ["skipped", "not_found", "not_found", "skipped"],
+    ):
+        answer = api(owner).post("/api/v1/documents/bulk", {"action": "reread", "ids": ids}, format="json")
+        assert [row["outcome"] for row in answer.json()["results"]] == outcomes
+    grants = [
+        GrantRequest(holder=Holder.user(owner.pk), permission=Permission.MANAGE),
+        GrantRequest(holder=Holder.user(reader.pk), permission=Permission.VIEW),
+    ]
+    services.share_collection(actor=principal_of(owner), collection=failed.document.collection, grants=grants)
+    answer = api(reader).post("/api/v1/documents/bulk", {"action": "cancel", "ids": ids[:2]}, format="json")
+    assert [row["outcome"] for row in answer.json()["results"]] == ["refused", "not_found"]

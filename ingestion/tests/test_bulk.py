@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounts.permissions.grants import replace_grants
 from accounts.principals import principal_of
 from accounts.values import GrantRequest, Holder, Permission, SystemActor
-from ingestion import bulk, services
+from ingestion import bulk, ledger, services
 from ingestion.blobs import store
 from ingestion.indexing import moves
 from ingestion.models import (
@@ -291,3 +291,34 @@ def test_built_in_views(owner, mine):
     assert titles("restricted") == {"Secret"}
     assert titles("archived") == set()
     assert titles("nonsense") == set()
+
+
+def _fail(uploaded, code):
+    job = IngestJob.objects.select_related("version").get(pk=uploaded.job.pk)
+    ledger.end(job, IngestJob.State.FAILED, VersionState.QUARANTINED, code)
+
+
+def test_what_failed_is_tried_again_where_that_can_help(upload, owner):
+    crashed, locked, waiting = upload("a.md", b"# A"), upload("b.md", b"# B"), upload("c.md", b"# C")
+    _fail(crashed, "crashed")
+    _fail(locked, "encrypted")
+    outcome = bulk.retry_documents(actor=principal_of(owner), documents=Document.objects.all())
+    assert (outcome.changed, outcome.skipped) == (1, 2)
+    assert [IngestJob.objects.get(pk=row.job.pk).state for row in (crashed, locked, waiting)] == [
+        "queued",
+        "failed",
+        "queued",
+    ]
+    with pytest.raises(Conflict, match="has a password"):
+        services.retry_job(actor=principal_of(owner), job=locked.job)
+
+
+def test_many_are_cancelled_at_once_and_tried_again(upload, owner):
+    upload("a.md", b"# A")
+    upload("b.md", b"# B")
+    everything = Document.objects.all()
+    assert bulk.cancel_documents(actor=principal_of(owner), documents=everything).changed == 2
+    assert ledger.claim(IngestJob.Stage.PARSE) == []
+    assert bulk.cancel_documents(actor=principal_of(owner), documents=everything).changed == 0
+    assert bulk.retry_documents(actor=principal_of(owner), documents=everything).changed == 2
+    assert len(ledger.claim(IngestJob.Stage.PARSE, limit=5)) == 2

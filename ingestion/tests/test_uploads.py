@@ -110,6 +110,9 @@ def test_counts_add_up_and_failures_are_tried_again_together(send, owner, embedd
     counts = uploads.count_files(files, send.batch)
     assert (counts.total, counts.live, counts.failed, counts.refused, counts.unfinished) == (3, 1, 1, 1, 0)
     assert counts.with_problems == uploads.with_problems(files).count() == 2
+    assert counts.retryable == uploads.retry_failed(actor=principal_of(owner), batch=send.batch) == 0
+    DocumentVersion.objects.filter(reason_code="truncated").update(reason_code="crashed")
+    assert uploads.count_files(files, send.batch).retryable == 1
     assert uploads.retry_failed(actor=principal_of(owner), batch=send.batch) == 1
     assert uploads.count_files(files, send.batch).unfinished == 1
     assert uploads.cancel_unfinished(actor=principal_of(owner), batch=send.batch) == 1

@@ -50,9 +50,9 @@ def document_bulk(request: PageRequest) -> HttpResponse:
         return redirect(back(request))
     if action in AT_ONCE:
         return _done(request, AT_ONCE[action](actor=request.principal, documents=documents))
-    if action not in CONFIRMED:
+    if action not in OTHERS:
         raise InvalidInput(_("Choose what to do with the documents."))
-    return CONFIRMED[action](request, documents)
+    return OTHERS[action](request, documents)
 
 
 def chosen(principal: Principal, form: QueryDict) -> QuerySet[Document]:
@@ -181,6 +181,18 @@ def _metadata(request: PageRequest, documents: QuerySet[Document]) -> HttpRespon
     return render(request, "ingestion/bulk_metadata.html", context)
 
 
+def _retry(request: PageRequest, documents: QuerySet[Document]) -> HttpResponse:
+    outcome = bulk.retry_documents(actor=request.principal, documents=documents)
+    text = ngettext("Trying %(n)d file again.", "Trying %(n)d files again.", outcome.changed)
+    return _done(request, outcome, text % {"n": outcome.changed})
+
+
+def _cancel(request: PageRequest, documents: QuerySet[Document]) -> HttpResponse:
+    outcome = bulk.cancel_documents(actor=request.principal, documents=documents)
+    text = ngettext("%(n)d file is cancelled.", "%(n)d files are cancelled.", outcome.changed)
+    return _done(request, outcome, text % {"n": outcome.changed})
+
+
 def _delete(request: PageRequest, documents: QuerySet[Document]) -> HttpResponse:
     count = documents.count()
     form = NumberForm(request.POST if "typed" in request.POST else None, number=count)
@@ -193,10 +205,12 @@ def _delete(request: PageRequest, documents: QuerySet[Document]) -> HttpResponse
     return _confirm(request, "delete", form, title=title, text=text, action_label=title)
 
 
-CONFIRMED: dict[str, Callable[[PageRequest, QuerySet[Document]], HttpResponse]] = {
+OTHERS: dict[str, Callable[[PageRequest, QuerySet[Document]], HttpResponse]] = {
     "move": _move,
     "reread": _reread,
     "metadata": _metadata,
+    "retry": _retry,
+    "cancel": _cancel,
     "delete": _delete,
 }
 
