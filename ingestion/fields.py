@@ -18,12 +18,14 @@ from django.utils.translation import gettext as _
 
 from accounts.permissions.visibility import require
 from accounts.values import Permission, Principal
+from ingestion.conditions import PREFIX, split_name
 from ingestion.models import Collection, Document, MetadataField
 from kb_platform.audit import record
 from kb_platform.errors import Conflict, InvalidInput, NotFound
 from kb_platform.json_values import is_storable
 
 Kind = MetadataField.Kind
+PICKED = (Kind.CHOICE, Kind.BOOLEAN)  # fields that are filtered by picking one of the values in use
 MAX_FIELDS = 50
 MAX_CHOICES = 100
 MAX_LABEL, MAX_CHOICE, MAX_TEXT = 60, 100, 1000
@@ -290,3 +292,40 @@ def merged(stored: Any, changes: Mapping[str, Any]) -> dict[str, Any]:
 def count_values(documents: Any, field: MetadataField) -> int:
     """How many of the documents have a value; they are read as somebody."""
     return int(documents.filter(Q(collection=field.collection_id), metadata__has_key=field.key).count())
+
+
+# --- filters as people set them -------------------------------------------------------------------------------
+
+
+def typed_filters(fields: Mapping[str, MetadataField], values: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The fields that are narrowed by typing, a part of a text or two ends: kind, and name, label and value of each end.
+
+    values: what is set now, by name.
+    """
+    return [
+        {
+            "kind": field.kind,
+            "ends": [
+                {"name": name, "label": label, "value": values.get(name, "")} for name, label in _ends(field)
+            ],
+        }
+        for field in fields.values()
+        if field.kind not in PICKED
+    ]
+
+
+def _ends(field: MetadataField) -> list[tuple[str, str]]:
+    name, told = PREFIX + field.key, {"field": field.label}
+    if field.kind == Kind.TEXT:
+        return [(f"{name}.contains", _("%(field)s contains") % told)]
+    return [(f"{name}.gte", _("%(field)s from") % told), (f"{name}.lte", _("%(field)s up to") % told)]
+
+
+def condition_text(fields: Mapping[str, MetadataField], name: str, value: str) -> str:
+    """A condition of an address in words: "Amount ≥ 5"."""
+    if not name.startswith(PREFIX):
+        return f"“{value}”"
+    key, operator = split_name(name)
+    label = fields[key].label if key in fields else key
+    signs = {"gte": "≥", "lte": "≤", "gt": ">", "lt": "<", "contains": "∋"}
+    return f"{label} {signs.get(operator, '=')} {value}"

@@ -22,6 +22,7 @@ from accounts.permissions.visibility import scope_levels
 from accounts.values import Permission, Principal
 from ingestion.conditions import MAX_CONDITIONS, PREFIX, conditions_in
 from ingestion.facets import COLUMNS, Counts, count_facets
+from ingestion.fields import PICKED
 from ingestion.models import Collection, Document, MetadataField, SavedView
 from ingestion.selectors import (
     DocumentFilters,
@@ -32,7 +33,6 @@ from ingestion.selectors import (
 )
 
 ROWS = 25
-PICKED = (MetadataField.Kind.CHOICE, MetadataField.Kind.BOOLEAN)  # own fields whose values are offered
 NAMES_SHOWN = 2
 FIELDS = {
     "collection": "collection",

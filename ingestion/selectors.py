@@ -116,6 +116,11 @@ def read_share_of_documents() -> Coalesce:
     return Coalesce("active_version__read_share", "latest_version__read_share")
 
 
+def changed_at() -> Coalesce:
+    """When a document changed: what its source says, else the file itself, else when its version came."""
+    return Coalesce("source_modified_at", "active_version__file_modified_at", "active_version__created_at")
+
+
 def get_document(principal: Principal, uid: str) -> Document:
     document = documents_for(principal).filter(uid=parse_uid(uid)).first()
     if document is None:

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any
 
-from django.db.models import Count, F, Func, Q, QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
@@ -18,9 +19,13 @@ from django_stubs_ext import StrOrPromise
 
 from accounts.values import Principal
 from ingestion import selectors
-from ingestion.models import Chunk, Document
+from ingestion.conditions import PREFIX
+from ingestion.facets import count_facets
+from ingestion.fields import PICKED, fields_by_key
+from ingestion.models import Chunk, MetadataField
+from ingestion.selectors import changed_at
 
-MOST_TAGS, MOST_TYPES = 12, 12
+MOST_OPTIONS = 12
 UPDATED_DAYS = (30, 365)
 Rows = Iterable[tuple[object, object, int]]
 
@@ -50,8 +55,11 @@ class Traits:
     collection_uid: str
     collection_name: str
     doc_type: str
+    department: str
+    security_level: str
     language: str
     tags: tuple[str, ...]
+    own: Mapping[str, Any]
     changed_at: datetime
     passages: int
 
@@ -59,24 +67,46 @@ class Traits:
         if facet == "updated":
             now = timezone.now()
             return tuple(str(d) for d in UPDATED_DAYS if self.changed_at >= now - timedelta(days=d))
-        one = {"collection": self.collection_uid, "type": self.doc_type, "language": self.language}
+        if facet.startswith(PREFIX):
+            return _as_chosen(self.own.get(facet.removeprefix(PREFIX)))
+        one = {
+            "collection": self.collection_uid,
+            "type": self.doc_type,
+            "department": self.department,
+            "level": self.security_level,
+            "language": self.language,
+        }
         return self.tags if facet == "tag" else (one[facet],)
 
 
-class Unnest(Func):
-    function = "unnest"
-    set_returning = True
+def _as_chosen(value: Any) -> tuple[str, ...]:
+    """A value of an own field as it stands in an address, if it can be chosen there."""
+    if isinstance(value, bool):
+        return ("true" if value else "false",)
+    return (value,) if isinstance(value, str) else ()
 
 
 def facets_for(
-    principal: Principal, chosen: Mapping[str, Collection[str]], *, found: Sequence[Traits] | None = None
+    principal: Principal,
+    chosen: Mapping[str, Collection[str]],
+    *,
+    found: Sequence[Traits] | None = None,
+    fields: Mapping[str, MetadataField] = MappingProxyType({}),
 ) -> list[Facet]:
     """The facets with at least one value.
 
     chosen: the values set now, by facet name. found: the documents a question found; None when nothing was asked.
+    fields: own fields by their keys; those of picked values become facets.
     """
-    rows = _everything(principal) if found is None else _among(found, chosen)
-    return [facet for name in NAMES if (facet := _facet(name, rows[name], chosen)).options]
+    labels: dict[str, StrOrPromise] = {name: label() for name, label in NAMES.items()}
+    labels |= {PREFIX + key: field.label for key, field in fields.items() if field.kind in PICKED}
+    rows = _everything(principal, labels) if found is None else _among(found, chosen, labels)
+    return [facet for name in labels if (facet := _facet(name, labels[name], rows[name], chosen)).options]
+
+
+def own_fields(principal: Principal) -> dict[str, MetadataField]:
+    """By key: the fields that the collections open to the principal define."""
+    return fields_by_key(selectors.collections_for(principal).values_list("pk", flat=True))
 
 
 NAMES: dict[str, Callable[[], str]] = {
@@ -84,6 +114,8 @@ NAMES: dict[str, Callable[[], str]] = {
     "language": lambda: _("Language"),
     "updated": lambda: _("Changed"),
     "type": lambda: _("Type"),
+    "department": lambda: _("Department"),
+    "level": lambda: _("Security level"),
     "tag": lambda: _("Tags"),
 }
 
@@ -104,8 +136,11 @@ def found_documents(principal: Principal, chunk_ids: Collection[int]) -> list[Tr
             collection_uid=str(document.collection.uid),
             collection_name=document.collection.name,
             doc_type=document.doc_type,
+            department=document.department,
+            security_level=document.security_level,
             language=document.language,
             tags=tuple(document.tags),
+            own=document.metadata if isinstance(document.metadata, dict) else {},
             changed_at=document.changed_at,
             passages=passages[document.pk],
         )
@@ -113,18 +148,15 @@ def found_documents(principal: Principal, chunk_ids: Collection[int]) -> list[Tr
     ]
 
 
-def changed_at() -> Coalesce:
-    """When a document changed, as its filter reads it: what its source says, else when its version came."""
-    return Coalesce("source_modified_at", "active_version__created_at")
-
-
-def _among(found: Sequence[Traits], chosen: Mapping[str, Collection[str]]) -> dict[str, Rows]:
+def _among(
+    found: Sequence[Traits], chosen: Mapping[str, Collection[str]], names: Collection[str]
+) -> dict[str, Rows]:
     rows: dict[str, Rows] = {}
-    for name in NAMES:
+    for name in names:
         others = {other: set(values) for other, values in chosen.items() if other != name and values}
         counts: Counter[str] = Counter()
         for traits in found:
-            if all(wanted & set(traits.values(other)) for other, wanted in others.items() if other in NAMES):
+            if all(wanted & set(traits.values(other)) for other, wanted in others.items() if other in names):
                 for value in traits.values(name):
                     counts[value] += traits.passages
         kept = {value: counts[value] for value in (*counts, *chosen.get(name, ())) if value}
@@ -137,10 +169,10 @@ def _among(found: Sequence[Traits], chosen: Mapping[str, Collection[str]]) -> di
 
 
 def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[: max(MOST_TAGS, MOST_TYPES)]
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST_OPTIONS]
 
 
-def _everything(principal: Principal) -> dict[str, Rows]:
+def _everything(principal: Principal, names: Collection[str]) -> dict[str, Rows]:
     documents = (
         selectors.documents_for(principal).filter(active_version__isnull=False, archived_at=None).order_by()
     )
@@ -152,23 +184,16 @@ def _everything(principal: Principal) -> dict[str, Rows]:
             for days in UPDATED_DAYS
         }
     )
-    return {
-        "collection": collections.order_by("collection__name"),
-        "language": [(v, v, n) for v, n in _counted(documents, "language")],
-        "updated": [(days, days, periods[f"d{days}"]) for days in UPDATED_DAYS if periods[f"d{days}"]],
-        "type": [(v, v, n) for v, n in _counted(documents, "doc_type")[:MOST_TYPES]],
-        "tag": [(v, v, n) for v, n in _tags(documents)],
+    keys = [name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)]
+    counts = count_facets(documents, {"type", "department", "level", "language", "tag"}, own_keys=keys)
+    rows: dict[str, Rows] = {
+        name: [(row.value, row.value, row.count) for row in found[:MOST_OPTIONS]]
+        for name, found in counts.items()
     }
-
-
-def _counted(documents: QuerySet[Document], field: str) -> QuerySet[Document, tuple[str, int]]:
-    return documents.exclude(**{field: ""}).values_list(field).annotate(n=Count("pk")).order_by("-n", field)
-
-
-def _tags(documents: QuerySet[Document]) -> QuerySet[Document, tuple[str, int]]:
-    tagged = Document.objects.filter(pk__in=documents.values("pk")).order_by()
-    unnested = tagged.annotate(tag=Unnest(F("tags"))).values_list("tag")
-    return unnested.annotate(n=Count("pk")).order_by("-n", "tag")[:MOST_TAGS]
+    return rows | {
+        "collection": collections.order_by("collection__name"),
+        "updated": [(days, days, periods[f"d{days}"]) for days in UPDATED_DAYS if periods[f"d{days}"]],
+    }
 
 
 def option_label(facet: str, value: str) -> str:
@@ -182,18 +207,20 @@ def option_label(facet: str, value: str) -> str:
             "mixed": pgettext("language of a document", "Chinese and English"),
         }
         return languages.get(value, value)
+    if facet.startswith(PREFIX) and value in ("true", "false"):
+        return _("Yes") if value == "true" else _("No")
     return value
 
 
-def _facet(name: str, rows: Rows, chosen: Mapping[str, Collection[str]]) -> Facet:
+def _facet(name: str, label: StrOrPromise, rows: Rows, chosen: Mapping[str, Collection[str]]) -> Facet:
     options = tuple(
         Option(
             value=str(value),
-            label=option_label(name, str(label)),
+            label=option_label(name, str(told)),
             count=count,
             is_chosen=str(value) in chosen.get(name, ()),
         )
-        for value, label, count in rows
+        for value, told, count in rows
     )
-    facet = Facet(name=name, label=NAMES[name](), options=options)
+    facet = Facet(name=name, label=label, options=options)
     return replace(facet, is_single=True) if name == "updated" else facet

@@ -6,19 +6,18 @@ A list means "any of these". An unknown condition is refused, never ignored.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from math import isfinite
 from typing import Any
 
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext as _
 
+from ingestion.conditions import PREFIX, FieldCondition, parse_condition, storable
 from kb_platform.errors import InvalidInput
 
 MAX_VALUES = 200
 WORD_FIELDS = ("doc_type", "department", "security_level", "tags", "language")
 MOMENT_FIELDS = ("modified_after", "modified_before")
-METADATA_PREFIX = "metadata."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +25,7 @@ class Filters:
     """Conditions that a document must meet, all of them; empty means no condition.
 
     collections: uids; None for all. An unknown uid matches nothing, like a hidden one.
-    modified_after is inclusive, modified_before exclusive. metadata: (key, allowed JSON scalars).
+    modified_after is inclusive, modified_before exclusive. metadata: conditions on own fields.
     """
 
     collections: tuple[str, ...] | None = None
@@ -37,7 +36,7 @@ class Filters:
     language: tuple[str, ...] = ()
     modified_after: datetime | None = None
     modified_before: datetime | None = None
-    metadata: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    metadata: tuple[FieldCondition, ...] = ()
 
     def __bool__(self) -> bool:
         return self != Filters()
@@ -49,7 +48,7 @@ class Filters:
             stated["collections"] = list(self.collections)
         stated |= {name: list(getattr(self, name)) for name in WORD_FIELDS if getattr(self, name)}
         stated |= {name: getattr(self, name).isoformat() for name in MOMENT_FIELDS if getattr(self, name)}
-        return stated | {METADATA_PREFIX + key: list(values) for key, values in self.metadata}
+        return stated | {PREFIX + condition.key: condition.as_json() for condition in self.metadata}
 
 
 def parse_filters(
@@ -58,11 +57,11 @@ def parse_filters(
     """Filters from JSON values. Raises InvalidInput that names each condition it cannot use."""
     wrong: dict[str, str] = {}
     parsed: dict[str, Any] = {}
-    metadata: list[tuple[str, tuple[Any, ...]]] = []
+    metadata: list[FieldCondition] = []
     for name, value in _flat(conditions or {}).items():
         try:
-            if name.startswith(METADATA_PREFIX):
-                metadata.append((_storable(name.removeprefix(METADATA_PREFIX)), _scalars(value)))
+            if name.startswith(PREFIX):
+                metadata.append(parse_condition(name.removeprefix(PREFIX), value))
             else:
                 parsed[name] = _reader(name)(value)
         except ValueError as error:
@@ -74,7 +73,7 @@ def parse_filters(
             wrong["collections"] = str(error)
     if wrong:
         raise InvalidInput(fields=wrong, code="invalid_filter")
-    return Filters(**parsed, metadata=tuple(sorted(metadata, key=lambda pair: pair[0])))
+    return Filters(**parsed, metadata=tuple(sorted(metadata, key=lambda condition: condition.key)))
 
 
 def _flat(conditions: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +81,7 @@ def _flat(conditions: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in conditions.items():
         if name == "metadata" and isinstance(value, Mapping):
-            flat |= {METADATA_PREFIX + str(key): inner for key, inner in value.items()}
+            flat |= {PREFIX + str(key): inner for key, inner in value.items()}
         else:
             flat[str(name)] = value
     return {name: value for name, value in flat.items() if value is not None}
@@ -104,24 +103,7 @@ def _words(value: Any) -> tuple[str, ...]:
             _("Give a text or a list of 1 to %(limit)d texts; leave it out for no condition.")
             % {"limit": MAX_VALUES}
         )
-    return tuple(dict.fromkeys(_storable(item) for item in values))
-
-
-def _scalars(value: Any) -> tuple[Any, ...]:
-    values = value if isinstance(value, list | tuple) else [value]
-    if (
-        not values
-        or len(values) > MAX_VALUES
-        or not all(isinstance(item, str | int | float) for item in values)
-        or any(isinstance(item, float) and not isfinite(item) for item in values)
-    ):
-        raise ValueError(_("Give a text, a number, true or false, or a list of them."))
-    return tuple(_storable(item) if isinstance(item, str) else item for item in values)
-
-
-def _storable(text: str) -> str:
-    """PostgreSQL holds neither NUL nor lone surrogates, so no document's value has them."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+    return tuple(dict.fromkeys(storable(item) for item in values))
 
 
 def _moment(value: Any) -> datetime:

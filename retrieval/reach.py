@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Q
-from django.db.models.functions import Coalesce
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
+from ingestion.conditions import matching
 from ingestion.models import IN_FORCE, Document
+from ingestion.selectors import changed_at
 from retrieval.filters import Filters
 
 
@@ -57,9 +58,7 @@ def matching_documents(filters: Filters, scopes: Sequence[int]) -> list[tuple[in
         _conditions(filters), scope_id__in=scopes, archived_at=None, active_version__state__in=IN_FORCE
     )
     if filters.modified_after or filters.modified_before:
-        documents = documents.annotate(
-            modified_at=Coalesce("source_modified_at", "active_version__created_at")
-        ).filter(_period(filters))
+        documents = documents.annotate(modified_at=changed_at()).filter(_period(filters))
     return list(documents.order_by("id").values_list("id", "active_version__chunk_count"))
 
 
@@ -72,12 +71,7 @@ def _conditions(filters: Filters) -> Q:
             condition &= Q(**{f"{name}__in": values})
     if filters.tags:
         condition &= Q(tags__overlap=list(filters.tags))
-    for key, values in filters.metadata:
-        any_of = Q()
-        for value in values:
-            any_of |= Q(metadata__contains={key: value})
-        condition &= any_of
-    return condition
+    return condition & matching(filters.metadata)
 
 
 def _period(filters: Filters) -> Q:

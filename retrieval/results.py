@@ -16,8 +16,8 @@ from accounts.values import Principal
 from ingestion import selectors
 from ingestion.indexing.analyzer import locate
 from ingestion.models import Document
+from ingestion.selectors import changed_at
 from retrieval.evidence import is_chinese
-from retrieval.facets import changed_at
 from retrieval.snippets import Segment, snippet
 from retrieval.values import ChannelHit, Passage
 

@@ -29,7 +29,8 @@ class _Conditions(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
         help_text="doc_type, department, security_level, tags, language, modified_after, modified_before, "
-        "metadata.<name>. A list means any of its values.",
+        "metadata.<key>. A list means any of its values; an own field may also be compared: "
+        "{gte, lte, gt, lt} for numbers and dates, {contains} for texts.",
     )
 
     def conditions(self) -> Filters:

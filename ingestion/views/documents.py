@@ -13,9 +13,10 @@ from django.views.decorators.http import require_POST, require_safe
 from django_stubs_ext import StrOrPromise
 
 from accounts.requests import PageRequest
-from ingestion.conditions import PREFIX, split_name
+from ingestion.conditions import PREFIX
 from ingestion.facets import SUGGESTED
-from ingestion.listing import PICKED, Listing, ListQuery, list_documents, without_filter
+from ingestion.fields import PICKED, condition_text, typed_filters
+from ingestion.listing import Listing, ListQuery, list_documents, without_filter
 from ingestion.models import MetadataField, SavedView, Verdict
 from ingestion.templatetags.documents import value_text
 from ingestion.tray import tray_for
@@ -64,7 +65,7 @@ def documents(request: PageRequest) -> HttpResponse:
         "page": listing.page,
         "query": query,
         "choices": choices,
-        "typed_filters": _typed_filters(listing),
+        "typed_filters": typed_filters(listing.own_fields, query.values),
         "applied": _applied(listing, choices),
         "views": VIEWS,
         "tray": tray_for(request.principal, listing.contributable),
@@ -128,32 +129,6 @@ def _typed(field: MetadataField, value: str) -> Any:
     return value == "true" if field.kind == MetadataField.Kind.BOOLEAN else value
 
 
-def _typed_filters(listing: Listing) -> list[dict[str, Any]]:
-    """The own fields that are narrowed by typing: a part of a text, or two ends."""
-    values = listing.query.values
-    return [
-        {
-            "label": field.label,
-            "kind": field.kind,
-            "ends": [
-                {"name": name, "value": values.get(name, ""), "label": label}
-                for name, label in _ends(PREFIX + key, field)
-            ],
-        }
-        for key, field in listing.own_fields.items()
-        if field.kind not in PICKED
-    ]
-
-
-def _ends(name: str, field: MetadataField) -> list[tuple[str, str]]:
-    if field.kind == MetadataField.Kind.TEXT:
-        return [(f"{name}.contains", _("%(field)s contains") % {"field": field.label})]
-    return [
-        (f"{name}.gte", _("%(field)s from") % {"field": field.label}),
-        (f"{name}.lte", _("%(field)s up to") % {"field": field.label}),
-    ]
-
-
 def _applied(listing: Listing, choices: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
     """The filters in force but for the view, each with the address without it."""
     labels = {
@@ -166,19 +141,9 @@ def _applied(listing: Listing, choices: Sequence[dict[str, Any]]) -> list[dict[s
     applied = []
     for name, value in listing.query.values.items():
         if name != "view":
-            label = labels.get(name) or _own_label(listing, name, value)
+            label = labels.get(name) or condition_text(listing.own_fields, name, value)
             applied.append({"label": label, "url": f"?{without_filter(listing.query, name).address}"})
     return applied
-
-
-def _own_label(listing: Listing, name: str, value: str) -> str:
-    """A typed filter in words."""
-    if not name.startswith(PREFIX):
-        return f"“{value}”"
-    key, operator = split_name(name)
-    field = listing.own_fields.get(key)
-    signs = {"gte": "≥", "lte": "≤", "gt": ">", "lt": "<", "contains": "∋"}
-    return f"{field.label if field else key} {signs.get(operator, '=')} {value}"
 
 
 @policy(Access.SIGNED_IN)

@@ -25,6 +25,11 @@ def test_no_condition_is_falsy():
         {"modified_after": 5},
         {"metadata": "x"},
         {"metadata.a": {"b": 1}},
+        {"metadata.a": {}},
+        {"metadata.a": {"gte": None}},
+        {"metadata.a": {"lt": True}},
+        {"metadata.a": {"contains": 5}},
+        {"metadata.a": {"gte": float("nan")}},
         {"metadata.a": []},
         {"metadata.a": float("inf")},
         {"metadata.a": [float("nan")]},
@@ -55,7 +60,13 @@ def test_characters_that_the_database_cannot_hold_do_no_harm():
 
 def test_the_json_form_reads_back():
     filters = parse_filters(
-        {"tags": ["a", "b"], "modified_after": "2026-03-31", "metadata.year": [2025, 2026]}, collections=["x"]
+        {
+            "tags": ["a", "b"],
+            "modified_after": "2026-03-31",
+            "metadata.year": [2025, 2026],
+            "metadata.no": {"gte": 1, "contains": "x"},
+        },
+        collections=["x"],
     )
     stated = filters.as_json()
     assert parse_filters(stated, collections=stated.pop("collections")) == filters

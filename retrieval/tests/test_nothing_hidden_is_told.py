@@ -13,7 +13,7 @@ from accounts.principals import principal_of
 from accounts.services import create_user, deactivate_user
 from accounts.tokens import create_token
 from accounts.values import GrantRequest, Holder, Permission, SystemActor, TokenScope
-from ingestion import bulk, services, uploads
+from ingestion import bulk, fields, services, uploads
 from ingestion.models import Document, SavedView, UploadedFile, VersionState
 from ingestion.selectors import documents_for
 from ingestion.testing.rows import make_document
@@ -29,7 +29,11 @@ QUERIES = ("", f"?q={WORD[:6]}&all=1&sort=attention")
 def _marked(collection, title, **fields):
     made = make_document(collection, title=f"{WORD} {title}", texts=[f"The {WORD} is sold."], **fields)
     Document.objects.filter(pk=made.pk).update(
-        tags=[WORD], doc_type=WORD, department=WORD, metadata={WORD: 1}
+        tags=[WORD],
+        doc_type=WORD,
+        department=WORD,
+        security_level=WORD,
+        metadata={WORD: 1, "region": WORD},
     )
     return Document.objects.get(pk=made.pk)
 
@@ -43,6 +47,7 @@ def hidden(db):
     deactivate_user(actor=SystemActor(name="tests"), user=gone)
     who = principal_of(keeper)
     secret = services.create_collection(actor=who, name=f"Deal {WORD}", description=WORD)
+    fields.define_field(actor=who, collection=secret, label=WORD, kind="choice", choices=[WORD])
     cited = _marked(secret, "plan", file_name=f"{WORD}.md")
     _marked(secret, "failed", state=VersionState.REJECTED)
     shared = services.create_collection(actor=SystemActor(name="tests"), name="Handbook")
@@ -51,6 +56,7 @@ def hidden(db):
         scope=shared.scope,
         grants=[GrantRequest(holder=Holder.user(keeper.pk), permission=Permission.MANAGE)],
     )
+    fields.define_field(actor=who, collection=shared, label="Region", kind="choice", choices=["EU"])
     document = make_document(shared)
     for title in ("pay", "trash"):
         kept = _marked(shared, title)

@@ -182,6 +182,11 @@ def test_metadata_is_compared_by_value_and_kind(handbook, library, reader):
         ({"metadata.region": "EU"}, ["Fees"]),
         ({"metadata": {"year": [2025, 2026]}}, ["Fees"]),
         ({"metadata.year": "2026"}, []),
+        ({"metadata.year": {"gte": 2026, "lt": 2027}}, ["Fees"]),
+        ({"metadata.year": {"gt": 2026}}, []),
+        ({"metadata.year": {"gte": "2026"}}, []),
+        ({"metadata.region": {"contains": "eu"}}, ["Fees"]),
+        ({"metadata.region": {"contains": "."}}, []),
     ):
         request = SearchRequest(text="badge fee", filters=parse_filters(conditions))
         assert titles(search(request, principal=reader)) == expected

@@ -1,6 +1,7 @@
 """The search page: a question, conditions, passages under their documents, and why each was found."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,16 +14,25 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.requests import PageRequest
+from ingestion.conditions import PREFIX, conditions_in, split_name
+from ingestion.fields import condition_text, typed_filters
+from ingestion.models import MetadataField
 from kb_platform.errors import InvalidInput
 from kb_platform.policies import Access, policy
-from retrieval.facets import UPDATED_DAYS, Facet, facets_for, found_documents, option_label
+from retrieval.facets import UPDATED_DAYS, Facet, facets_for, found_documents, option_label, own_fields
 from retrieval.filters import Filters, parse_filters
 from retrieval.pipeline import rank, recall, search
 from retrieval.results import above_floor, grouped
 from retrieval.values import MAX_TOP_K, EvidenceLevel, SearchRequest
 
 POOL, DOCUMENTS = MAX_TOP_K, 10
-FACETS = {"type": "doc_type", "language": "language", "tag": "tags"}
+FACETS = {
+    "type": "doc_type",
+    "department": "department",
+    "level": "security_level",
+    "language": "language",
+    "tag": "tags",
+}
 PERIODS = {str(days): days for days in UPDATED_DAYS}
 MOMENTS = {"after": "modified_after", "before": "modified_before"}
 
@@ -39,12 +49,17 @@ class Chip:
 @require_safe
 def search_page(request: PageRequest) -> HttpResponse:
     typed = request.GET.get("q", "").strip()
-    chosen = {name: request.GET.getlist(name) for name in ("collection", *FACETS, "updated")}
+    own = own_fields(request.principal)
+    picked = [name for name in request.GET if name.startswith(PREFIX) and not split_name(name)[1]]
+    chosen = {name: request.GET.getlist(name) for name in ("collection", *FACETS, "updated", *picked)}
+    typed_values = {name: request.GET[name] for name in request.GET if name.startswith(PREFIX)}
     context: dict[str, Any] = {
         "typed": typed,
         "dates": {name: request.GET.get(name, "") for name in MOMENTS},
         "sort": "date" if request.GET.get("sort") == "date" else "",
         "ask_url": _ask_url(typed, chosen["collection"]),
+        "typed_filters": typed_filters(own, typed_values),
+        "typed_is_set": any(typed_values[name] for name in typed_values if name not in picked),
     }
     try:
         found = _found(request, typed) if typed else {}
@@ -52,8 +67,8 @@ def search_page(request: PageRequest) -> HttpResponse:
     except InvalidInput as error:
         found = {}
         context["problem"] = " ".join(str(reason) for reason in error.fields.values()) or str(error)
-    facets = facets_for(request.principal, chosen, found=found.get("documents"))
-    chips = _chips(request.GET, facets)
+    facets = facets_for(request.principal, chosen, found=found.get("documents"), fields=own)
+    chips = _chips(request.GET, facets, own)
     context |= {"facets": facets, "chips": chips, "clear_url": _query({"q": [typed]} if typed else {})}
     return render(request, "retrieval/search.html", context, status=400 if "problem" in context else 200)
 
@@ -91,16 +106,21 @@ def filters_of(query: QueryDict) -> Filters:
     if days and "modified_after" not in conditions:
         conditions["modified_after"] = (timezone.now() - timedelta(days=days)).isoformat()
     collections = [uid for uid in query.getlist("collection") if uid]
-    return parse_filters(conditions, collections=collections or None)
+    own = [(name, value) for name, values in query.lists() for value in values]
+    return replace(parse_filters(conditions, collections=collections or None), metadata=conditions_in(own))
 
 
-def _chips(query: QueryDict, facets: list[Facet]) -> list[Chip]:
+def _chips(query: QueryDict, facets: list[Facet], own: Mapping[str, MetadataField]) -> list[Chip]:
     labels = {(facet.name, option.value): option.label for facet in facets for option in facet.options}
     chips = []
     for name in ("collection", *FACETS, "updated"):
         for value in dict.fromkeys(filter(None, query.getlist(name))):
             fallback = _("Another collection") if name == "collection" else option_label(name, value)
             chips.append(Chip(label=labels.get((name, value), fallback), url=_without(query, name, value)))
+    for name in (name for name in query if name.startswith(PREFIX)):
+        for value in dict.fromkeys(filter(None, query.getlist(name))):
+            told = condition_text(own, name, labels.get((name, value), value)[:80])
+            chips.append(Chip(label=told, url=_without(query, name, value)))
     for name, told in (("after", _("from %(day)s")), ("before", _("before %(day)s"))):
         if day := query.get(name):
             chips.append(Chip(label=told % {"day": day[:40]}, url=_without(query, name, day)))

@@ -86,6 +86,8 @@ PAGES: dict[str, Example] = {
     "collection_activity": page("/manage/collections/{collection}/activity"),
     "collection_edit": page("/manage/collections/{collection}/edit"),
     "collection_chunking": page("/manage/collections/{collection}/chunking"),
+    "collection_fields": page("/manage/collections/{collection}/fields"),
+    "field_edit": page("/manage/collections/{collection}/fields/{field}"),
     "collection_delete": page("/manage/collections/{collection}/delete"),
     "collection_sharing": page("/manage/collections/{collection}/sharing"),
     "documents": page("/manage/documents"),

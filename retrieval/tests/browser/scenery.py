@@ -17,7 +17,7 @@ from accounts.services import create_group, create_user, replace_grants
 from accounts.setup import ensure_first_admin
 from accounts.tokens import create_token
 from accounts.values import GrantRequest, Holder, Permission, Principal, SystemActor, TokenScope
-from ingestion import bulk, corrections, ledger, pipeline, rechunking, services, uploads
+from ingestion import bulk, corrections, fields, ledger, pipeline, rechunking, services, uploads
 from ingestion.blobs import store
 from ingestion.indexing.generations import ensure_first_generation
 from ingestion.models import Collection, Correction, CorrectionOutcome, Document, IngestJob
@@ -52,6 +52,12 @@ def build(embedder: HashingEmbedder) -> Scenery:
     manages = principal_of(keeper)
     handbook = services.create_collection(actor=manages, name="Handbook 员工手册", description="How we work.")
     empty = services.create_collection(actor=manages, name="Empty shelf")
+    for label, kind, choices in (
+        ("Region", "choice", ["EU", "亚太"]),
+        ("Amount", "number", ()),
+        ("Ends on", "date", ()),
+    ):
+        fields.define_field(actor=manages, collection=handbook, label=label, kind=kind, choices=choices)
     grants = [
         GrantRequest(holder=Holder.user(keeper.pk), permission=Permission.MANAGE),
         GrantRequest(holder=Holder.user(reader.pk), permission=Permission.CONTRIBUTE),
@@ -106,7 +112,10 @@ def _documents(actor: Principal, handbook: Collection, embedder: HashingEmbedder
     ids = {name: str(document.uid) for name, document in named.items()}
     _run_jobs(embedder)
     waiting = upload("waiting.md", b"# Waiting")
-    ids |= {"batch": str(batch.uid), "waiting": str(waiting.uid)}
+    Document.objects.filter(pk=plain.pk).update(
+        metadata={"region": "亚太", "amount": 1200.5, "ends_on": "2027-03-31"}
+    )
+    ids |= {"field": "region", "batch": str(batch.uid), "waiting": str(waiting.uid)}
     ids["chunk"] = str(plain.chunks.order_by("order").first().pk)
     return ids | {"versions": str(again.uid), "job": str(waiting.latest_version.job.uid)}
 

@@ -3,6 +3,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from ingestion.models import MetadataField
+
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -103,3 +105,31 @@ def test_newest_first_and_changed_lately_follow_the_documents_dates(visit, calm,
     assert [group.title for group in by_date][:2] == ["Travel", "Old"]
     assert ">Old<" not in calm(client.get("/search?q=hotel+cap&updated=30"))
     assert ">Old<" in calm(client.get("/search?q=hotel+cap&updated=365"))
+
+
+def test_own_fields_and_departments_are_facets_of_what_is_visible(
+    visit, calm, library, shelf, reader, outsider
+):
+    hidden = library.collection("Mergers", outsider)
+    cap = "The hotel cap in Nice is 80 euros."
+    for made, label in ((shelf, "Region"), (hidden, "Codename")):
+        MetadataField.objects.create(
+            collection=made, key=label.lower(), label=label, kind="choice", choices=["EU"]
+        )
+    MetadataField.objects.create(collection=shelf, key="amount", label="Amount", kind="number")
+    values = {"region": "EU", "amount": 80}
+    library.document(shelf, "Nice", cap, department="Sales", metadata=values, language="en")
+    secret = {"region": "Mars", "codename": "Falcon"}
+    library.document(hidden, "Secret", cap, department="Board", metadata=secret, language="en")
+    client = visit(reader)
+    for path in ("/search", "/search?q=hotel+cap"):
+        page = calm(client.get(path))
+        assert "<legend>Region</legend>" in page
+        assert "Sales" in page
+        for word in ("Mars", "Codename", "Falcon", "Board"):
+            assert word not in page
+    page = calm(client.get("/search?q=hotel+cap&metadata.region=EU&metadata.amount.gte=80&department=Sales"))
+    assert ">Nice<" in page
+    assert ">Travel<" not in page
+    assert "Amount ≥ 80" in page
+    assert ">Nice<" not in calm(client.get("/search?q=hotel+cap&metadata.amount.lte=79"))
