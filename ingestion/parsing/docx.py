@@ -27,13 +27,13 @@ from ingestion.parsing.elements import Element, Kind, ParsedDocument, Quality
 from ingestion.parsing.embedded import Inside, alternative_text
 from ingestion.parsing.errors import Rejected
 from ingestion.parsing.formats import Source
+from ingestion.parsing.formulas import FORMULA, formula_text
 from ingestion.parsing.headings import LAST_WORDED_RANK, dense_levels, list_mark, numbered_rank, short_enough
 from ingestion.parsing.ooxml import Package, R, children, core_facts
 from ingestion.parsing.picture_text import with_picture_text
 from ingestion.parsing.prose import cjk_share, collapse
 from ingestion.parsing.tables import Cell, read_table
 
-_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _WP = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
 _V = "{urn:schemas-microsoft-com:vml}"
 _O = "{urn:schemas-microsoft-com:office:office}"
@@ -255,8 +255,8 @@ class _Reader:
             elif tag in _DRAWINGS:
                 inline.drawings.append(child)
                 self._gather(child, inline)
-            elif tag == f"{_M}t":
-                inline.parts.append(child.text or "")
+            elif tag == FORMULA:
+                inline.parts.append(formula_text(child))
             else:
                 self._gather(child, inline)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ingestion.parsing.elements import Element, Kind
+from ingestion.parsing.formulas import FORMULA, formula_text
 from ingestion.parsing.number_formats import shown
 from ingestion.parsing.ooxml import Package
 from ingestion.parsing.prose import collapse
@@ -12,7 +13,6 @@ from ingestion.parsing.tables import Cell, read_table
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 _D = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
-_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"
 CHART, DIAGRAM = f"{_C}chart", f"{_D}relIds"
 DIAGRAM_DATA = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}dm"
 MAX_POINTS, MAX_SERIES, MAX_NODES = 2_000, 100, 2_000
@@ -102,11 +102,11 @@ def text_of(node: Any) -> str:
 def paragraph_text(paragraph: Any) -> str:
     """The runs of one paragraph of a drawing; line breaks stay, page numbers and dates of today are no text."""
     parts: list[str] = []
-    for node in paragraph.iter(f"{A}r", f"{A}br", f"{A}fld", _MATH):
+    for node in paragraph.iter(f"{A}r", f"{A}br", f"{A}fld", FORMULA):
         if node.tag == f"{A}br":
             parts.append("\n")
-        elif node.tag == _MATH:
-            parts.append(node.text or "")
+        elif node.tag == FORMULA:
+            parts.append(formula_text(node))
         elif node.tag == f"{A}r" or not node.get("type", "").startswith(("slidenum", "datetime")):
             parts.append(node.findtext(f"{A}t") or "")
     lines = (collapse(line) for line in "".join(parts).replace("\x0b", "\n").split("\n"))

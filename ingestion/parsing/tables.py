@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from html import escape
 
 from ingestion.parsing.elements import Element, Kind, Table
-from ingestion.parsing.prose import collapse
 
 # A span larger than this is a broken or hostile file; a grid is never built from it.
 MAX_SPAN = 1_000
@@ -60,7 +59,7 @@ def plain_table(rows: Sequence[Sequence[str]], *, header_rows: int, caption: str
     if not kept:
         return None
     lines = [" | ".join(row) for row in kept]
-    lines = [collapse(line) if "\n" in line else line for line in lines]
+    lines = [_one_line(line) if "\n" in line else line for line in lines]
     html = []
     for number, row in enumerate(kept):
         name = "th" if number < header_rows else "td"
@@ -75,9 +74,14 @@ def plain_table(rows: Sequence[Sequence[str]], *, header_rows: int, caption: str
     )
 
 
+def _one_line(text: str) -> str:
+    """Lines of a cell are paragraphs, not wrapped text: they stay apart in Chinese too."""
+    return " ".join(text.split())
+
+
 def _said_once(line: Sequence[Cell | None]) -> list[str]:
     return [
-        collapse(cell.text) if cell else ""
+        _one_line(cell.text) if cell else ""
         for place, cell in enumerate(line)
         if place == 0 or cell is None or cell is not line[place - 1]
     ]

@@ -115,6 +115,22 @@ def test_list_numbers_are_counted_as_word_shows_them() -> None:
     ]
 
 
+def test_formulas_are_said_on_one_line() -> None:
+    m = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+
+    def run(text: str) -> str:
+        return f"<m:r><m:t>{text}</m:t></m:r>"
+
+    square = f"<m:sSup><m:e>{run('b')}</m:e><m:sup>{run('2')}</m:sup></m:sSup>"
+    root = f"<m:rad><m:deg/><m:e>{square}{run('-4ac')}</m:e></m:rad>"
+    fraction = f"<m:f><m:num>{run('-b±')}{root}</m:num><m:den>{run('2a')}</m:den></m:f>"
+    total = f'<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr><m:sub>{run("k=0")}</m:sub><m:sup>{run("n")}</m:sup><m:e><m:d><m:e>{run("k")}</m:e></m:d></m:e></m:nary>'
+    body = p("so ", inside=f"<m:oMath {m}>{run('x=')}{fraction}</m:oMath>") + p(
+        inside=f"<m:oMathPara {m}><m:oMath>{total}</m:oMath></m:oMathPara>"
+    )
+    assert [text for _kind, _level, text in kinds(body)] == ["so x=(-b±√(b^2-4ac))/2a", "∑_(k=0)^n (k)"]
+
+
 def test_lists_of_one_definition_count_on_unless_one_starts_anew() -> None:
     body = item("a", "5") + item("b", "7") + item("c", "8") + item("d", "8") + item("e", "9")
     again = '<w:num w:numId="7"><w:abstractNumId w:val="0"/></w:num><w:num w:numId="8"><w:abstractNumId w:val="0"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="1"/></w:lvlOverride></w:num>'
