@@ -29,6 +29,7 @@ from ingestion.models import (
     DocumentVersion,
     Element,
     IndexGeneration,
+    Rechunking,
 )
 from ingestion.parsing import elements as parsing
 from kb_platform.audit import record
@@ -192,7 +193,7 @@ def _shared(first: Sequence[str], second: Sequence[str]) -> Sequence[str]:
 def undo(*, actor: Principal, document: Document, uid: str) -> Correction:
     """Take a correction back; it stays in the history. Raises Conflict while a later one builds on it."""
     require(actor, Permission.CONTRIBUTE, document.scope_id)
-    _lock(document)
+    document = _locked(document)
     correction = document.corrections.filter(uid=selectors.parse_uid(uid)).first()
     if correction is None:
         raise NotFound()
@@ -242,7 +243,7 @@ def _refuse_too_long(chunk: Chunk, text: str, counter: TokenCounter) -> None:
 
 @transaction.atomic
 def _store(actor: Principal, document: Document, wish: Wish) -> Correction:
-    _lock(document)
+    document = _locked(document)
     first = min(chunk.first_element for chunk in wish.chunks)
     last = max(chunk.last_element for chunk in wish.chunks)
     version = wish.chunks[0].version
@@ -261,6 +262,11 @@ def _store(actor: Principal, document: Document, wish: Wish) -> Correction:
         made_by_id=actor.user_id,
     )
     if not _fits(correction):
+        if Rechunking.objects.filter(document=document, reason_code="").exists():
+            raise Conflict(
+                _("The passages are being made anew after another correction. Try again in a moment."),
+                code="changing",
+            )
         raise Conflict(
             _("This passage is put together from several places, so this cannot be done with it."),
             code="no_place",
@@ -287,9 +293,12 @@ def _told(correction: Correction) -> dict[str, object]:
     }
 
 
-def _lock(document: Document) -> None:
-    if not Document.objects.select_for_update(of=("self",)).filter(pk=document.pk).exists():
+def _locked(document: Document) -> Document:
+    """The document as it is now, kept from all other writers until commit."""
+    found = Document.objects.select_for_update(of=("self",)).filter(pk=document.pk).first()
+    if found is None:
         raise NotFound()
+    return found
 
 
 def _fits(correction: Correction) -> bool:

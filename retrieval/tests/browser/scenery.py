@@ -123,17 +123,23 @@ def _documents(actor: Principal, handbook: Collection, embedder: HashingEmbedder
 def _correct(actor: Principal, document: Document, embedder: HashingEmbedder) -> None:
     """One correction in force, one that was undone, and one that fits no longer."""
 
+    document.refresh_from_db()
+
     def correct(text: str) -> Correction:
         chunk = document.chunks.order_by("order").first().pk
         done = corrections.correct_text(
             actor=actor, document=document, chunk=chunk, text=text, counter=embedder
         )
+        carry_out()
+        return done
+
+    def carry_out() -> None:
         while turn := rechunking.take_turn():
             pipeline.rechunk(turn, embedder)
-        return done
 
     undone = correct("The first rule is wrong.")
     corrections.undo(actor=actor, document=document, uid=str(undone.uid))
+    carry_out()
     correct("The first rule is new. The second rule stays.")
     lost = Correction.objects.create(
         document=document,
