@@ -9,8 +9,9 @@ Each stage may be repeated: it replaces what an earlier try left behind.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 
 import numpy as np
 from django.db import transaction
@@ -46,6 +47,7 @@ from ingestion.parsing.sandbox import parse_file
 from ingestion.rechunking import Turn
 
 log = logging.getLogger(__name__)
+ChunkKey = tuple[bytes, int, int]
 EMBED_SLICE = 32  # texts between two looks at the ledger
 INSERT_BATCH = 500
 
@@ -187,9 +189,12 @@ def _describe(version: DocumentVersion, parsed: ParsedDocument, chunk_count: int
 
 
 def store_chunks(
-    generation: IndexGeneration, version: DocumentVersion, chunked: ChunkedDocument
+    generation: IndexGeneration,
+    version: DocumentVersion,
+    chunked: ChunkedDocument,
+    former: Mapping[ChunkKey, int] = MappingProxyType({}),
 ) -> list[Chunk]:
-    """Write sections and chunks; returns the chunks in reading order."""
+    """Write sections and chunks; returns the chunks in reading order. former: ids that equal chunks had, and keep."""
     sections = Section.objects.bulk_create(
         [
             Section(
@@ -206,10 +211,16 @@ def store_chunks(
         batch_size=INSERT_BATCH,
     )
     by_order = {section.order: section for section in sections}
-    return Chunk.objects.bulk_create(
-        [_chunk(generation, version, by_order[draft.section], draft) for draft in chunked.chunks],
-        batch_size=INSERT_BATCH,
-    )
+    chunks = [_chunk(generation, version, by_order[draft.section], draft) for draft in chunked.chunks]
+    free = dict(former)
+    for chunk in chunks:
+        chunk.pk = free.pop(_key(chunk), None)
+    return Chunk.objects.bulk_create(chunks, batch_size=INSERT_BATCH)
+
+
+def _key(chunk: Chunk) -> ChunkKey:
+    """What makes two chunks of a version the same one."""
+    return bytes(chunk.text_hash), chunk.first_element, chunk.last_element
 
 
 def _chunk(
@@ -378,8 +389,10 @@ def _exchange(
     in_force = DocumentVersion.objects.filter(pk=version.pk, state__in=IN_FORCE).exists()
     if document.active_version_id != version.pk or not in_force:
         return  # the publication of what is in force now, or is coming back, looks for what changed
+    generation = active_generation()
+    former = {_key(chunk): chunk.pk for chunk in Chunk.objects.filter(version=version, generation=generation)}
     Section.objects.filter(version=version).delete()  # and with them the chunks
-    chunks = store_chunks(active_generation(), version, chunked)
+    chunks = store_chunks(generation, version, chunked, former)
     put_into_index(document, chunks, [vectors[bytes(chunk.text_hash)] for chunk in chunks])
     corrections.note_outcomes(version, chunked.lost)
     version.chunk_count = len(chunks)

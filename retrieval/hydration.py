@@ -28,7 +28,8 @@ where c.id = any(%s::bigint[]) and g.number = %s
 """
 _ROWS = """
 select c.id, d.id, d.uid, v.id, v.number, d.title, o.uid, o.name, c.text, c.embedding_text, c.kind,
-       coalesce(nullif(c.language, ''), d.language), c.heading_path, c.page, c.boxes, c.first_element, c.last_element
+       coalesce(nullif(c.language, ''), d.language), c.heading_path, c.page, c.boxes, c.first_element, c.last_element,
+       c.correction_id is not null
 from ingestion_chunk c
 join ingestion_document d on d.id = c.document_id and d.active_version_id = c.version_id
 join ingestion_documentversion v on v.id = c.version_id
@@ -105,7 +106,7 @@ def _read_rows(
 
 def _passage(row: tuple[Any, ...], candidate: Candidate, terms: tuple[str, ...]) -> Passage:
     (chunk_id, document_id, document_uid, version_id, version_number, title, collection_uid, collection_name, text,
-     embedding_text, kind, language, heading_path, page, boxes, first_element, last_element) = row  # fmt: skip
+     embedding_text, kind, language, heading_path, page, boxes, first_element, last_element, is_corrected) = row  # fmt: skip
     return Passage(
         chunk_id=chunk_id,
         document_id=document_id,
@@ -124,6 +125,7 @@ def _passage(row: tuple[Any, ...], candidate: Candidate, terms: tuple[str, ...])
         boxes=tuple(json.loads(boxes) if isinstance(boxes, str) else boxes),
         first_element=first_element,
         last_element=last_element,
+        is_corrected=is_corrected,
         score=candidate.score,
         channels=candidate.channels,
         terms=terms,

@@ -105,6 +105,7 @@ def passage_json(passage: Passage) -> dict[str, Any]:
         "heading_path": list(passage.heading_path),
         "page": passage.page,
         "boxes": [dict(box) for box in passage.boxes],
+        "is_corrected": passage.is_corrected,
         "score": round(passage.score, 8),
         "channels": channels,
         "url": source_url(passage),

@@ -108,7 +108,8 @@ class Candidate:
 class Passage:
     """A chunk that the reader may read, with all that showing, citing and answering from it need.
 
-    `terms` are the question's tokens found in it; `boxes` are `PageBox` values as JSON objects.
+    `terms` are the question's tokens found in it; `boxes` are `PageBox` values as JSON objects. What
+    `is_corrected` says something else than the file does, as people corrected it.
     """
 
     chunk_id: int
@@ -131,6 +132,7 @@ class Passage:
     score: float
     channels: Mapping[str, ChannelHit]
     terms: tuple[str, ...] = ()
+    is_corrected: bool = False
 
 
 class EvidenceLevel(StrEnum):

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from accounts.values import Principal
 from ingestion import selectors
 from ingestion.files import has_page_images
-from ingestion.models import Document, DocumentVersion, Element
+from ingestion.models import Chunk, Document, DocumentVersion, Element
 from ingestion.parsing.elements import Kind
 from kb_platform.errors import NotFound
 from retrieval.chat.selectors import get_message, visible_message
@@ -147,7 +147,7 @@ class Answer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewed:
     """part: the first page or part shown, last_part the last. same_passage: of a superseded version, the element of
-    the current one that stands under the same heading."""
+    the current one that stands under the same heading. corrected: chunks with texts by people that stand for the passage."""
 
     document: Document
     version: DocumentVersion
@@ -161,6 +161,7 @@ class Viewed:
     part_count: int
     answer: Answer
     same_passage: Element | None = None
+    corrected: tuple[Chunk, ...] = ()
 
     @property
     def is_superseded(self) -> bool:
@@ -213,6 +214,7 @@ def view_document(principal: Principal, uid: str, place: Place) -> Viewed:
         part_count=part_count,
         answer=answer,
         same_passage=_same_passage(document, version, passage),
+        corrected=_corrected(version, place),
     )
 
 
@@ -241,6 +243,15 @@ def _passage(elements: QuerySet[Element], place: Place) -> list[Element]:
     if place.first is None:
         return []
     return list(elements.filter(order__gte=place.first, order__lte=_last(place)))
+
+
+def _corrected(version: DocumentVersion, place: Place) -> tuple[Chunk, ...]:
+    """What search reads instead of the passage, where people corrected it."""
+    if place.first is None:
+        return ()
+    chunks = Chunk.objects.filter(version=version, correction__isnull=False)
+    here = chunks.filter(first_element__lte=_last(place), last_element__gte=place.first)
+    return tuple(here.select_related("correction__made_by").order_by("order")[:MOST_PAGES])
 
 
 def _touches(page: int) -> Q:

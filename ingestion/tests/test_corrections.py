@@ -68,6 +68,9 @@ def test_a_corrected_text_stands_alone_and_only_it_is_embedded(plan, actor, embe
     assert made.text == new
     assert (made.first_element, made.last_element) == (target.first_element, target.last_element)
     assert own not in whole(plan)
+    assert {chunk.pk for chunk in before if chunk.heading_path[-1] != "Part 0"} < {
+        chunk.pk for chunk in after
+    }
     assert {chunk.pk for chunk in after} == indexed(plan)
     untouched = {chunk.text for chunk in before if chunk.heading_path[-1] != "Part 0"}
     assert not any(text in piece for text in untouched for piece in read)

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 from django import forms
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -20,7 +21,7 @@ from ingestion.forms import show_refusal
 from ingestion.inspection import content_of
 from ingestion.models import Chunk, Correction, Document, Rechunking
 from ingestion.views.document import frame, parse_place
-from kb_platform.errors import Conflict, InvalidInput, NotFound
+from kb_platform.errors import Conflict, InvalidInput
 from kb_platform.policies import Access, policy
 from kb_platform.toasts import Undo, toast
 
@@ -62,11 +63,18 @@ def _correctable(request: PageRequest, uid: str) -> Document:
     return found
 
 
-def _chunk(found: Document, number: int) -> Chunk:
+def _chunk(found: Document, number: int) -> Chunk | None:
+    """None for one that has been made anew since the page was drawn."""
     try:
         return corrections.get_chunk(found, number)
     except Conflict:
-        raise NotFound() from None
+        return None
+
+
+def _changed(request: PageRequest, found: Document, error: Conflict | None = None) -> HttpResponse:
+    text = str(error) if error else _("The passages of this document have been made anew. Look at it again.")
+    messages.warning(request, text)
+    return redirect("document_chunks", found.uid)
 
 
 def _back(found: Document, order: int) -> HttpResponse:
@@ -83,21 +91,24 @@ def chunk_edit(request: PageRequest, uid: str, number: int) -> HttpResponse:
     """Correct the text of a chunk."""
     found = _correctable(request, uid)
     chunk = _chunk(found, number)
-    form = TextForm(request.POST or None, initial={"text": corrections.own_text(chunk)})
+    if chunk is None and request.method != "POST":
+        return _changed(request, found)
+    form = TextForm(request.POST or None, initial={"text": corrections.own_text(chunk) if chunk else ""})
     if form.is_valid():
         try:
             correction = corrections.correct_text(
                 actor=request.principal,
                 document=found,
-                chunk=chunk.pk,
+                chunk=number,
                 text=form.cleaned_data["text"],
                 counter=get_embedder(),
             )
             _told(request, found, correction, _("Corrected. Search uses the new text in a moment."))
-            return _back(found, chunk.order)
+            return _back(found, chunk.order if chunk else 0)
         except (InvalidInput, Conflict) as error:
             show_refusal(form, error)
-    context = {"document": found, "chunk": chunk, "form": form, "repeated": chunk.text[: chunk.own_from]}
+    repeated = chunk.text[: chunk.own_from] if chunk else ""
+    context = {"document": found, "chunk": chunk, "form": form, "repeated": repeated}
     return render(request, "ingestion/chunk_edit.html", context)
 
 
@@ -107,6 +118,8 @@ def chunk_split(request: PageRequest, uid: str, number: int) -> HttpResponse:
     """Choose where to split a chunk: between two of its sentences, items or rows."""
     found = _correctable(request, uid)
     chunk = _chunk(found, number)
+    if chunk is None:
+        return _changed(request, found)
     problem = ""
     if request.method == "POST":
         at = request.POST.get("at", "")
@@ -140,9 +153,14 @@ def _pieces(chunk: Chunk) -> list[tuple[str, int]]:
 def chunk_exclude(request: PageRequest, uid: str, number: int) -> HttpResponse:
     found = _correctable(request, uid)
     chunk = _chunk(found, number)
-    correction = corrections.exclude(actor=request.principal, document=found, chunk=chunk.pk)
+    try:
+        correction = corrections.exclude(actor=request.principal, document=found, chunk=number)
+    except Conflict as error:
+        return _changed(request, found, error)
     _told(request, found, correction, _("Left out: no search finds this passage any more."))
-    return redirect(f"{reverse('document_chunks', args=[found.uid])}?chunk={max(1, chunk.order)}")
+    return redirect(
+        f"{reverse('document_chunks', args=[found.uid])}?chunk={max(1, chunk.order if chunk else 1)}"
+    )
 
 
 @policy(Access.OBJECT)
@@ -150,18 +168,24 @@ def chunk_exclude(request: PageRequest, uid: str, number: int) -> HttpResponse:
 def chunk_merge(request: PageRequest, uid: str, number: int) -> HttpResponse:
     found = _correctable(request, uid)
     chunk = _chunk(found, number)
-    correction = corrections.merge(
-        actor=request.principal, document=found, chunk=chunk.pk, counter=get_embedder()
-    )
+    try:
+        correction = corrections.merge(
+            actor=request.principal, document=found, chunk=number, counter=get_embedder()
+        )
+    except Conflict as error:
+        return _changed(request, found, error)
     _told(request, found, correction, _("Joined with the next. Search uses it in a moment."))
-    return _back(found, chunk.order)
+    return _back(found, chunk.order if chunk else 0)
 
 
 @policy(Access.OBJECT)
 @require_POST
 def correction_undo(request: PageRequest, uid: str, correction: str) -> HttpResponse:
     found = _correctable(request, uid)
-    corrections.undo(actor=request.principal, document=found, uid=correction)
+    try:
+        corrections.undo(actor=request.principal, document=found, uid=correction)
+    except Conflict as error:
+        return _changed(request, found, error)
     toast(request, _("Undone. The passage is as the file has it in a moment."))
     return redirect("document_chunks", uid)
 

@@ -39,13 +39,22 @@ document.querySelector('[data-filters]')?.addEventListener('formdata', event => 
 // --- chunk and box: choosing one marks the other; the address names the chosen chunk
 const linked = document.querySelector('[data-linked]');
 if (linked) {
+  // shows what belongs to a chunk; `near` for what the pointer or the focus is on, which goes when they do
+  const show = (number, near) => {
+    linked.querySelectorAll('a[data-chunk] rect').forEach(box => box.classList.toggle('el-on', [number, near].includes(box.parentNode.dataset.chunk)));
+    linked.querySelectorAll('[data-label] .el-n').forEach(label => label.classList.toggle('el-n-on', [number, near].includes(label.parentNode.dataset.label)));
+    linked.querySelectorAll('.elt').forEach(part => part.classList.toggle('on', part.dataset.chunk !== undefined && [number, near].includes(part.dataset.chunk)));
+    linked.querySelectorAll('li.chunk').forEach(chunk => chunk.classList.toggle('near', chunk.dataset.chunk === near));
+  };
+  const chosen = () => linked.querySelector('li.chunk[aria-current]')?.dataset.chunk ?? new URL(location).searchParams.get('chunk');
+  const hint = event => show(chosen(), event.target.closest('[data-chunk]')?.dataset.chunk);
+  for (const name of ['pointerover', 'focusin']) linked.addEventListener(name, hint);
+  for (const name of ['pointerleave', 'focusout']) linked.addEventListener(name, () => show(chosen()));
   const mark = (number, from) => {
     linked.querySelectorAll('li.chunk').forEach(chunk => {
       if (chunk.dataset.chunk === number) chunk.setAttribute('aria-current', 'true'); else chunk.removeAttribute('aria-current');
     });
-    linked.querySelectorAll('a[data-chunk] rect').forEach(box => box.classList.toggle('el-on', box.parentNode.dataset.chunk === number));
-    linked.querySelectorAll('[data-label] .el-n').forEach(label => label.classList.toggle('el-n-on', label.parentNode.dataset.label === number));
-    linked.querySelectorAll('.elt').forEach(part => part.classList.toggle('on', part.dataset.chunk === number));
+    show(number);
     const address = new URL(location);
     address.searchParams.set('chunk', number);
     address.hash = '';
@@ -59,7 +68,7 @@ if (linked) {
     const box = event.target.closest('.stick [data-chunk]');
     const chunk = event.target.closest('li.chunk');
     if (box) { event.preventDefault(); mark(box.dataset.chunk, 'page'); }
-    else if (chunk && (event.target.closest('[data-pick]') || !event.target.closest('a'))) {
+    else if (chunk && (event.target.closest('[data-pick]') || !event.target.closest('a,button,summary,details'))) {
       if (String(getSelection())) return;   // someone copies text
       event.preventDefault();
       const drawn = linked.querySelector(`.stick [data-chunk="${chunk.dataset.chunk}"]`);

@@ -1,7 +1,8 @@
 import pytest
 from django.utils import timezone
 
-from ingestion.models import DocumentVersion, Element, VersionState
+from accounts.models import User
+from ingestion.models import Correction, DocumentVersion, Element, VersionState
 from retrieval.models import Conversation, Message
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -144,3 +145,26 @@ def test_an_archived_document_says_so(visit, calm, reader, document):
 
 def test_a_page_number_of_the_query_is_the_nearest_one(visit, reader, two_pages):
     assert "4 / 4" in visit(reader).get(f"/d/{two_pages.uid}?page=99").content.decode()
+
+
+def test_a_corrected_passage_is_said_to_be_corrected_and_opens_its_place(visit, api, reader, document):
+    chunk = document.chunks.get(order=2)
+    correction = Correction.objects.create(
+        document=document,
+        version=chunk.version,
+        action=Correction.Action.EDIT,
+        first_element=2,
+        last_element=2,
+        quote=chunk.text,
+        texts=["The hotel cap is USD 400."],
+    )
+    document.chunks.filter(pk=chunk.pk).update(text="The hotel cap is USD 400.", correction=correction)
+    person = User.objects.get(pk=reader.user_id)
+    answer = api(person).post("/api/v1/search", {"query": "hotel cap"}, format="json").json()
+    found = {hit["text"]: hit for hit in answer["results"]}
+    assert found["The hotel cap is USD 400."]["is_corrected"]
+
+    page = visit(reader).get(f"/d/{document.uid}?from=2&to=2").content.decode()
+    assert "People corrected this passage" in page
+    assert page.split('id="passage">')[1].split("</p>")[0] == "The hotel cap is USD 320."
+    assert "People corrected" not in visit(reader).get(f"/d/{document.uid}?from=1&to=1").content.decode()
