@@ -96,16 +96,16 @@ def _judged(document: Document, parts: Sequence[VersionPart]) -> list[Attached]:
 
 
 def _unique(parts: Sequence[VersionPart]) -> list[str]:
-    """The names of the parts; the second of a name gets a number."""
+    """The names of the parts, without what is no name in a path; the second of a name gets a number."""
     seen: Counter[str] = Counter()
     names = []
     for part in parts:
-        seen[part.name] += 1
-        path = PurePosixPath(part.name)
-        repeated = seen[part.name]
-        names.append(
-            part.name if repeated == 1 else str(path.with_name(f"{path.stem} ({repeated}){path.suffix}"))
-        )
+        steps = [clean_name(step) for step in part.name.split("/") if step.strip(". ")]
+        name = "/".join(steps) or clean_name("")
+        seen[name] += 1
+        path = PurePosixPath(name)
+        repeated = seen[name]
+        names.append(name if repeated == 1 else str(path.with_name(f"{path.stem} ({repeated}){path.suffix}")))
     return names
 
 

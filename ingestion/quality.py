@@ -38,6 +38,7 @@ LACKING = frozenset(
         "repaired",
         "parts_skipped",
         "winmail",
+        "members_damaged",
         "too_many_parts",
     ]
     + [f"attachments_{why}" for why in ("unsupported", "encrypted", "not_allowed", "too_deep", "too_many")]

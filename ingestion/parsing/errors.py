@@ -67,6 +67,10 @@ _WARNINGS: dict[str, str] = {
     "lossy_encoding": _("Some characters could not be decoded and were replaced."),
     "parts_skipped": _("Embedded parts were not read: %(value)s."),
     "pictures_unread": _("Text in %(value)s pictures was not read."),
+    "members_refused": _(
+        "Members that point outside of the archive, or are links, were left out: %(value)s."
+    ),
+    "members_damaged": _("Members that are damaged in the archive were left out: %(value)s."),
     "attachments_unsupported": _("Files inside it that cannot be read here: %(value)s."),
     "attachments_media": _(
         "Sound and video inside it is not read; upload its subtitles (SRT or VTT): %(value)s."

@@ -37,6 +37,7 @@ class DocumentKind(StrEnum):
     XML = "xml"
     CODE = "code"
     MARKUP = "markup"
+    ARCHIVE = "archive"
     ZIP = "zip"
     OLE = "ole"
 
@@ -96,6 +97,7 @@ FORMATS: tuple[Format, ...] = (
     Format(kind=DocumentKind.YAML, label="YAML", module="structured", extensions=("yaml", "yml"), is_text=True),
     Format(kind=DocumentKind.XML, label="XML", module="structured", extensions=("xml",), is_text=True),
     Format(kind=DocumentKind.CODE, label="source code", module="source_code", extensions=CODE_EXTENSIONS, is_text=True),
+    Format(kind=DocumentKind.ARCHIVE, label="ZIP", module="archive", extensions=("zip",)),
     Format(kind=DocumentKind.MARKUP, label="AsciiDoc, RST", module="pandoc", extensions=("adoc", "asciidoc", "asc", "rst", "org", "textile", "tex", "mediawiki", "ipynb", "opml", "fb2", "docbook", "typ"), is_text=True, effort=Effort.PROGRAM),
 )  # fmt: skip
 FORMAT_OF: dict[DocumentKind, Format] = {known.kind: known for known in FORMATS}
@@ -106,6 +108,7 @@ BY_LABEL.update(
         for name in ("PNG", "JPEG", "GIF", "BMP", "WebP", "TIFF", "HEIC")
     }
 )
+BY_LABEL["ZIP archive"] = FORMAT_OF[DocumentKind.ARCHIVE]
 BY_EXTENSION: dict[str, Format] = {name: known for known in FORMATS for name in known.extensions}
 
 # Not read, with a word of their own on what to do instead.

@@ -16,7 +16,7 @@ MOST_PICTURES = 1_000
 _MEDIA_TYPES = {"png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp", "bmp": "image/bmp", "tif": "image/tiff", "tiff": "image/tiff"}  # fmt: skip
 
 
-def read_member(archive: zipfile.ZipFile, name: str, *, most: int = MOST_BYTES) -> bytes:
+def read_member(archive: zipfile.ZipFile, name: str | zipfile.ZipInfo, *, most: int = MOST_BYTES) -> bytes:
     """The bytes of a member; empty when there is none. Raises Rejected for one that is damaged or too large."""
     try:
         with archive.open(name) as member:

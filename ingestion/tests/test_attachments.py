@@ -1,6 +1,8 @@
 """Files inside a file: documents below it, seen by exactly those who see it, gone and back together with it."""
 
 import hashlib
+import io
+import zipfile
 from email.message import EmailMessage
 
 import pytest
@@ -12,6 +14,7 @@ from ingestion import attachments, bulk, families, services, uploads
 from ingestion.indexing import moves
 from ingestion.models import Document, IngestJob, VersionState
 from ingestion.parsing.errors import warning_text
+from ingestion.reasons import refusal_text
 from ingestion.selectors import documents_for
 from ingestion.tests.conftest import latest, run_jobs
 from kb_platform.errors import Conflict
@@ -220,3 +223,30 @@ def test_pages_lead_from_the_mail_to_its_files_and_back(sent, owner, outsider, b
     assert moved.headers["Location"] == f"/manage/documents/{sent.uid}/sharing"
     for path in (f"/manage/documents/{rule.uid}", f"/d/{rule.uid}"):
         assert browser(outsider).get(path).status_code == 404
+
+
+def test_a_zip_is_a_batch_and_a_renamed_archive_in_it_stops_no_neighbour(
+    owner, collection, generation, embedder
+):
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as target:
+        target.writestr("plans/a.txt", RULE)
+        target.writestr("plans/b.pdf", b"7z\xbc\xaf\x27\x1c" + bytes(40))
+        target.writestr("c.md", "# Third\n\nWords.")
+    actor = principal_of(owner)
+    batch = uploads.open_batch(actor=actor, collection=collection)
+    uploads.add_file(actor=actor, batch=batch, file=SimpleUploadedFile("plans.zip", file.getvalue()))
+    run_jobs(embedder)
+    run_jobs(embedder)
+    rows = {row.name: row for row in uploads.files_of(actor, batch)}
+    assert {name: row.outcome for name, row in rows.items()} == {
+        "plans.zip": "accepted",
+        "plans.zip/plans/a.txt": "accepted",
+        "plans.zip/plans/b.pdf": "refused",
+        "plans.zip/c.md": "accepted",
+    }
+    assert "7z archive" in refusal_text(rows["plans.zip/plans/b.pdf"])
+    assert titles(owner) == {"plans.zip", "a.txt", "Third"}
+    assert Document.objects.get(title="a.txt").source_key == "plans.zip/plans/a.txt"

@@ -118,6 +118,7 @@ FILE_TYPES = Choices(  # ingestion.allowed_types
         "xml",
         "code",
         "markup",
+        "archive",
     ),
     choices=(
         ("pdf", "PDF"),
@@ -145,6 +146,7 @@ FILE_TYPES = Choices(  # ingestion.allowed_types
         ("xml", "XML"),
         ("code", _("Source code")),
         ("markup", "AsciiDoc, reStructuredText"),
+        ("archive", _("ZIP archives")),
     ),
     effect=Effect.NEW_FILES,
 )
