@@ -26,7 +26,7 @@ _REASONS: dict[str, str] = {
         "%(kind)s files are not supported yet. Supported: %(supported)s. Convert the file and upload that."
     ),
     "needs_program": _(
-        "%(kind)s files are read with the program %(program)s, which is not installed here. Save the file as %(other)s and upload that."
+        "%(kind)s files are read with the program %(program)s, which is not available here. Save the file as %(other)s and upload that."
     ),
     "wrong_name": _(
         "The file is named %(named)s but its content is %(kind)s. Correct the name or upload the right file."

@@ -2,7 +2,8 @@
 formats, whose readers read them.
 
 LibreOffice is a program of its own and need not be there: without it the file is refused with what can be done. It runs in
-the sandbox with a profile in the private folder, so that several run side by side; it runs no macros and follows no links.
+the sandbox with a profile in the private folder, so that several run side by side. It runs no macros, and sees no file but
+its own and the one it reads: a link in a document to a file of the site leads nowhere.
 """
 
 import struct
@@ -15,6 +16,7 @@ from shutil import which
 from typing import Any
 
 from ingestion.parsing import docx, pptx
+from ingestion.parsing.confinement import CannotConfine, confinement
 from ingestion.parsing.elements import ParsedDocument
 from ingestion.parsing.errors import Rejected
 from ingestion.parsing.formats import Source
@@ -23,6 +25,21 @@ from ingestion.parsing.ooxml import Package
 TIMEOUT_S = 90
 _MANIFEST = "META-INF/manifest.xml"
 _PATH = "/usr/bin:/bin:/usr/local/bin:/opt/libreoffice/program"
+_SEEN = (
+    "/usr",
+    "/bin",
+    "/lib",
+    "/lib64",
+    "/opt",
+    "/etc/libreoffice",
+    "/etc/fonts",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/var/cache/fontconfig",
+    "/var/lib/libreoffice",
+    "/var/spool/libreoffice",
+)
 _ENCRYPTED_WORD, _ENCRYPTED_SLIDES = 0x0100, 0xF3D1C4DF
 _COMMON = "/org.openoffice.Office.Common"
 _SETTINGS = (
@@ -58,9 +75,14 @@ def parse(source: Source) -> ParsedDocument:
     """Read a DOC, PPT or ODP file. Raises Rejected: needs_program, encrypted, corrupt, too_complex."""
     route = _route(source.data)
     program = which("soffice", path=_PATH) or which("libreoffice", path=_PATH)
+    missing = Rejected("needs_program", kind=route.kind, program="LibreOffice", other=route.extension.upper())
     if program is None:
-        raise Rejected("needs_program", kind=route.kind, program="LibreOffice", other=route.extension.upper())
-    converted = _converted(program, source, route)
+        raise missing
+    try:
+        confine = confinement(read=_SEEN, write=(source.scratch, "/dev"), sockets=("/tmp",))
+    except CannotConfine as error:
+        raise missing from error
+    converted = _converted(program, source, route, confine)
     return replace(route.read(replace(source, data=converted)), media_type=route.media_type)
 
 
@@ -93,7 +115,7 @@ def _is_encrypted(ole: Any, route: _Route) -> bool:
     return len(head) == 12 and bool(struct.unpack_from("<H", head, 10)[0] & _ENCRYPTED_WORD)
 
 
-def _converted(program: str, source: Source, route: _Route) -> bytes:
+def _converted(program: str, source: Source, route: _Route, confine: Callable[[], None]) -> bytes:
     folder = Path(source.scratch)
     _write_profile(folder / "profile" / "user")
     given, made = folder / f"source.{route.kind.lower()}", folder / "out" / f"source.{route.extension}"
@@ -121,6 +143,7 @@ def _converted(program: str, source: Source, route: _Route) -> bytes:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=TIMEOUT_S,
+            preexec_fn=confine,
             check=False,
         )
     except subprocess.TimeoutExpired as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.parsing import legacy
+from ingestion.parsing.confinement import CannotConfine
 from ingestion.parsing.elements import Kind
 from ingestion.parsing.errors import Rejected, reason_text
 from ingestion.parsing.formats import Source
@@ -28,6 +29,7 @@ def program(folder: Path, script: str) -> str:
 
 def read(data: bytes, scratch: Path, monkeypatch: pytest.MonkeyPatch, found: str | None) -> object:
     monkeypatch.setattr(legacy, "which", lambda _name, path: found)
+    monkeypatch.setattr(legacy, "confinement", lambda **_paths: None)
     try:
         return legacy.parse(Source(data=data, file_name="a.doc", scratch=str(scratch)))
     except Rejected as verdict:
@@ -56,8 +58,19 @@ def test_opendocument_presentations_go_the_same_way(tmp_path, monkeypatch) -> No
 def test_without_the_program_the_reason_says_what_to_do(tmp_path, monkeypatch) -> None:
     verdict = read(PLAIN, tmp_path, monkeypatch, None)
     assert reason_text(verdict.code, verdict.params) == (
-        "DOC files are read with the program LibreOffice, which is not installed here. Save the file as DOCX and upload that."
+        "DOC files are read with the program LibreOffice, which is not available here. Save the file as DOCX and upload that."
     )
+
+
+def test_where_the_program_cannot_be_confined_it_is_not_run(tmp_path, monkeypatch) -> None:
+    def refuse(**_paths: object) -> None:
+        raise CannotConfine
+
+    monkeypatch.setattr(legacy, "which", lambda _name, path: program(tmp_path, "exit 0"))
+    monkeypatch.setattr(legacy, "confinement", refuse)
+    with pytest.raises(Rejected) as caught:
+        legacy.parse(Source(data=PLAIN, scratch=str(tmp_path)))
+    assert caught.value.code == "needs_program"
 
 
 @pytest.mark.parametrize(
