@@ -25,6 +25,7 @@ from ingestion.parsing.ooxml import Package
 TIMEOUT_S = 90
 _MANIFEST = "META-INF/manifest.xml"
 _PATH = "/usr/bin:/bin:/usr/local/bin:/opt/libreoffice/program"
+_SOCKETS = "/tmp"  # noqa: S108 - where LibreOffice always makes the socket it listens on
 _SEEN = (
     "/usr",
     "/bin",
@@ -79,7 +80,7 @@ def parse(source: Source) -> ParsedDocument:
     if program is None:
         raise missing
     try:
-        confine = confinement(read=_SEEN, write=(source.scratch, "/dev"), sockets=("/tmp",))
+        confine = confinement(read=_SEEN, write=(source.scratch, "/dev"), sockets=(_SOCKETS,))
     except CannotConfine as error:
         raise missing from error
     converted = _converted(program, source, route, confine)
