@@ -128,6 +128,7 @@ class _Reader:
         self.sizes: Counter[int] = Counter()
         self.has_headings = False
         self._package = package
+        self._begun: _Inline | None = None  # a paragraph that runs on into the next
         self._told: set[str] = set()  # ids of comments that have been read
         self._styles = read_styles(package.related("styles"))
         self._numbering: Numbering = read_numbering(package.related("numbering"))
@@ -156,7 +157,11 @@ class _Reader:
     # --- paragraphs ---------------------------------------------------------------------------------------------
 
     def _paragraph(self, node: Any) -> None:
-        inline = self._inline(node)
+        inline, self._begun = self._begun or _Inline(), None
+        self._gather(node, inline)
+        if _runs_on(node):
+            self._begun = inline
+            return
         style = self._styles.get(value(node, f"{W}pPr/{W}pStyle") or "", self._styles.get("", Style()))
         text = _text(inline)
         if text and not style.is_contents:
@@ -353,6 +358,13 @@ def _run_part(child: Any, inline: _Inline) -> None:
         inline.parts.append("-")
     elif tag in _NOTE_KINDS:
         inline.notes.append((_NOTE_KINDS[tag], child.get(f"{W}id", "")))
+
+
+def _runs_on(node: Any) -> bool:
+    """The end of the paragraph was deleted: what follows belongs to it."""
+    following = node.getnext()
+    is_gone = any(node.find(f"{W}pPr/{W}rPr/{W}{name}") is not None for name in ("del", "moveFrom"))
+    return is_gone and following is not None and following.tag == f"{W}p"
 
 
 def _inside_box(node: Any, container: Any) -> bool:

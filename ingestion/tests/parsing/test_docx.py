@@ -56,6 +56,15 @@ def test_what_was_deleted_or_hidden_is_no_text_and_what_was_inserted_is() -> Non
     assert kinds(body) == [(Kind.PARAGRAPH, 0, "kept inserted")]
 
 
+def test_a_paragraph_whose_end_was_deleted_runs_on_into_the_next() -> None:
+    body = (
+        "<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr><w:r><w:t>half </w:t></w:r></w:p>"
+        + p("whole.")
+        + p("New.")
+    )
+    assert kinds(body) == [(Kind.PARAGRAPH, 0, "half whole."), (Kind.PARAGRAPH, 0, "New.")]
+
+
 def test_footnotes_and_comments_are_notes_after_their_paragraph() -> None:
     body = p(
         "See here.",
