@@ -66,7 +66,6 @@ def _fill(version: DocumentVersion, title: str, texts: Sequence[str]) -> None:
     )
     if is_new:
         tables.create_tables(generation.number, generation.dimension)
-    Element.objects.create(version=version, order=0, kind=Kind.HEADING, text=title, level=1)
     section = Section.objects.create(
         version=version,
         order=0,
@@ -75,22 +74,27 @@ def _fill(version: DocumentVersion, title: str, texts: Sequence[str]) -> None:
         first_element=0,
         last_element=len(texts),
     )
-    for number, text in enumerate(texts):
-        Element.objects.create(
-            version=version, order=number + 1, kind=Kind.PARAGRAPH, text=text, heading_path=[title]
-        )
-        Chunk.objects.create(
+    heading = Element(version=version, order=0, kind=Kind.HEADING, text=title, level=1)
+    paragraphs = [
+        Element(version=version, order=order, kind=Kind.PARAGRAPH, text=text, heading_path=[title])
+        for order, text in enumerate(texts, start=1)
+    ]
+    Element.objects.bulk_create([heading, *paragraphs])
+    Chunk.objects.bulk_create(
+        Chunk(
             generation=generation,
             version=version,
             document=version.document,
             section=section,
-            order=number,
+            order=order,
             kind=Kind.PARAGRAPH,
             text=text,
             embedding_text=text,
             text_hash=hashlib.sha256(text.encode()).digest(),
             heading_path=[title],
             token_count=7,
-            first_element=number + 1,
-            last_element=number + 1,
+            first_element=order + 1,
+            last_element=order + 1,
         )
+        for order, text in enumerate(texts)
+    )

@@ -1,5 +1,7 @@
 """Every page and state, in both languages and appearances, wide and narrow, held against everything in `gates.py`.
 
+Chinese pages are opened wide and English ones narrow; each is loaded once, and then resized to see that it fits.
+
 One page alone: `.venv/bin/python -m pytest retrieval/tests/browser/test_pages.py -k "source_page and zh"`.
 A failure lists all that is wrong. What a page is opened with stands in `pages.py`.
 """
@@ -14,7 +16,7 @@ from retrieval.tests.browser import gates
 from retrieval.tests.browser.pages import NO_PAGES, PAGES, STATES, stand_ins
 
 pytestmark = [pytest.mark.browser]
-WIDE, NARROW = (1440, 900), (390, 844)
+WIDE, NARROW, SMALLEST = (1440, 900), (390, 844), (gates.SMALLEST_WIDTH, 844)
 HOW = "add it to PAGES in retrieval/tests/browser/pages.py, or to NO_PAGES if it gives no whole page"
 PARAMETER = re.compile(r"<[^>]+>")
 EXAMPLES = {**PAGES, **STATES}
@@ -23,19 +25,17 @@ EXAMPLES = {**PAGES, **STATES}
 @pytest.mark.parametrize("look", ["zh", "en"])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_page_passes_every_gate(name, look, visit):
-    example, problems = EXAMPLES[name], []
+    example = EXAMPLES[name]
+    opened, other = (WIDE, NARROW) if look == "zh" else (NARROW, WIDE)
     with ExitStack() as broken, visit(example.who, look) as shown:
         for stand_in in stand_ins(example):
             broken.enter_context(stand_in)
-        for width, height in (WIDE, NARROW):
-            complaints = shown.open(example, width, height)
-            page = shown.page
-            found = [*complaints, *gates.sideways(page, width), *gates.foreign_words(page)]
-            if not example.foreign:
-                found += gates.accessibility(page) + gates.too_heavy(page)
-            problems += [f"{width} px: {problem}" for problem in found]
-        page.set_viewport_size({"width": gates.SMALLEST_WIDTH, "height": height})
-        problems += [f"320 px: {problem}" for problem in gates.sideways(page, gates.SMALLEST_WIDTH)]
+        problems = [*shown.open(example, *opened), *gates.foreign_words(shown.page)]
+        if not example.foreign:
+            problems += gates.accessibility(shown.page) + gates.too_heavy(shown.page)
+        for width, height in (opened, other, SMALLEST):
+            shown.page.set_viewport_size({"width": width, "height": height})
+            problems += [f"{width} px: {problem}" for problem in gates.sideways(shown.page, width)]
     if problems:
         pytest.fail("\n".join([f"{name} ({example.path}), {look}:", *problems]), pytrace=False)
 
