@@ -15,7 +15,7 @@ from kb_platform.policies import routes
 from retrieval.tests.browser import gates
 from retrieval.tests.browser.pages import NO_PAGES, PAGES, STATES, stand_ins
 
-pytestmark = [pytest.mark.browser]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]  # the first one waits for the scenery
 WIDE, NARROW, SMALLEST = (1440, 900), (390, 844), (gates.SMALLEST_WIDTH, 844)
 HOW = "add it to PAGES in retrieval/tests/browser/pages.py, or to NO_PAGES if it gives no whole page"
 PARAMETER = re.compile(r"<[^>]+>")
