@@ -397,6 +397,14 @@ class DocumentPicture(APIView):
         return files.picture(request._request, _shown_version(request, uid), digest)
 
 
+@policy(Access.OBJECT, scope=READERS)
+class DocumentRecording(APIView):
+    @extend_schema(responses={(200, "application/octet-stream"): bytes})
+    def get(self, request: Request, uid: str, digest: str) -> FileResponse:
+        """The sound or video that subtitles came with."""
+        return files.recording(_shown_version(request, uid), digest)
+
+
 def _shown_version(request: Request, uid: str) -> DocumentVersion:
     """The version that the address names, else the one in force."""
     document = selectors.get_document(principal_on(request), uid)

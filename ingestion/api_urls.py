@@ -68,6 +68,11 @@ urlpatterns = [
         api.DocumentPicture.as_view(),
         name="api_document_picture",
     ),
+    path(
+        "documents/<str:uid>/recordings/<str:digest>",
+        api.DocumentRecording.as_view(),
+        name="api_document_recording",
+    ),
     path("jobs/<str:uid>", api.JobDetail.as_view(), name="api_job"),
     path("jobs/<str:uid>/cancel", api.JobCancel.as_view(), name="api_job_cancel"),
     path("jobs/<str:uid>/retry", api.JobRetry.as_view(), name="api_job_retry"),

@@ -6,6 +6,7 @@ be read is named, with the reason, in the quality of the version.
 """
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from ingestion.models import (
 )
 from ingestion.parsing.elements import PartRole
 from ingestion.parsing.errors import Rejected
+from ingestion.parsing.formats import FORMAT_OF, DocumentKind, extension_of
 from ingestion.parsing.kinds import HEAD_BYTES, hint_of, sniff, unsupported_name
 from ingestion.values import clean_name
 from kb_platform.audit import record_each
@@ -41,6 +43,8 @@ MAX_BELOW_BYTES = 2_000_000_000
 _NAMED = 20  # files in one sentence
 _INHERITED = ("doc_type", "department", "security_level", "tags")
 _WARNING = "attachments_"
+_LANGUAGE = re.compile(r"\.[A-Za-z]{2,3}(?:[-_][A-Za-z]{2,4})?$")
+_RECORDINGS_FROM = 1_000_000  # their places follow those of the parts that parsing finds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +60,20 @@ class Attached:
 
 def follow(document: Document, version: DocumentVersion, job: IngestJob) -> None:
     """Make what is below a locked document agree with its version in force."""
+    _carry_recordings(document, version)
     parts = list(version.parts.filter(role=PartRole.ATTACHMENT).order_by("order"))
     known = {
         row.source_digest: row for row in document.attached.select_for_update(of=("self",)).order_by("pk")
     }
     if not parts and not known:
         return
-    found = _judged(document, parts)
+    judged = _judged(document, parts)
+    recordings = _recordings(judged)
+    found = [item for item in judged if item not in recordings]
     taken = [item for item in found if not item.reason]
     versions = _take(document, version, job, [item for item in taken if _is_new(item, known)], known)
     _trash([row for digest, row in known.items() if digest not in {item.digest for item in taken}])
+    _lay_beside(document, recordings)
     _tell(version, found)
     _list_in_batches(version, found, versions)
 
@@ -234,6 +242,59 @@ def _trash(gone: Sequence[Document]) -> None:
         keys = [row.pk for row in gone]
         family = Document.objects.filter(pk__in=[*keys, *families.below(keys)], trashed_from=None)
         bulk.put_into_trash(ACTOR, list(family.select_for_update(of=("self",)).order_by("pk")))
+
+
+# --- sound and video beside their subtitles ----------------------------------------------------------------
+
+
+def _recordings(found: Sequence[Attached]) -> dict[Attached, list[str]]:
+    """Sound and video that came together with their subtitles, with the digests of these."""
+    subtitles: dict[str, list[str]] = {}
+    for item in found:
+        if not item.reason and extension_of(item.name) in FORMAT_OF[DocumentKind.SUBTITLES].extensions:
+            subtitles.setdefault(_stem(item.name, without_language=True), []).append(item.digest)
+    media = [item for item in found if ("hint", "media") in item.params]
+    return {item: subtitles[_stem(item.name)] for item in media if _stem(item.name) in subtitles}
+
+
+def _stem(name: str, *, without_language: bool = False) -> str:
+    """The path without its ending, and without the language that subtitles carry: `talk.zh-CN.srt` is of `talk`."""
+    stem = name.rpartition(".")[0]
+    return (_LANGUAGE.sub("", stem) if without_language else stem).lower()
+
+
+def _lay_beside(document: Document, recordings: dict[Attached, list[str]]) -> None:
+    """Keep each recording as a part of the newest version of its subtitles."""
+    digests = {digest for of in recordings.values() for digest in of}
+    rows = document.attached.filter(source_digest__in=digests).exclude(latest_version=None)
+    newest = dict(rows.values_list("source_digest", "latest_version_id"))
+    VersionPart.objects.filter(version__in=newest.values(), role=PartRole.RECORDING).delete()
+    VersionPart.objects.bulk_create(
+        [
+            VersionPart(
+                version_id=newest[digest],
+                order=_RECORDINGS_FROM + place,
+                role=PartRole.RECORDING,
+                name=clean_name(item.name),
+                blob=item.blob.digest,
+                size_bytes=item.blob.size_bytes,
+            )
+            for place, (item, of) in enumerate(recordings.items())
+            for digest in of
+            if digest in newest
+        ]
+    )
+
+
+def _carry_recordings(document: Document, version: DocumentVersion) -> None:
+    """Subtitles that are read again keep the recording that the version before had."""
+    if document.parent_id is None or version.parts.filter(role=PartRole.RECORDING).exists():
+        return
+    kept = VersionPart.objects.filter(version__document=document, role=PartRole.RECORDING)
+    newest = kept.order_by("-version__number").values_list("version", flat=True).first()
+    for part in list(kept.filter(version=newest)):
+        part.pk, part.version = None, version
+        part.save()
 
 
 # --- what is said of them ---------------------------------------------------------------------------------

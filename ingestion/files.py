@@ -26,18 +26,30 @@ def has_page_images(version: DocumentVersion) -> bool:
 
 def attachment(version: DocumentVersion) -> FileResponse:
     """The original bytes under their own name, never shown inline: uploaded HTML or SVG must not run here."""
-    path = path_of(version.blob)
+    return _saved(version.blob, version.file_name)
+
+
+def _saved(blob: str, name: str) -> FileResponse:
+    path = path_of(blob)
     if not path.exists():
         raise NotFound()
     response = FileResponse(
         path.open("rb"),
         as_attachment=True,
-        filename=version.file_name,
+        filename=name,
         content_type="application/octet-stream",
     )
     response["Content-Security-Policy"] = SANDBOX
     response["Cross-Origin-Resource-Policy"] = "same-origin"
     return response
+
+
+def recording(version: DocumentVersion, digest: str) -> FileResponse:
+    """The sound or video that came with subtitles, to be saved; NotFound for what the version does not have."""
+    part = version.parts.filter(role=PartRole.RECORDING, blob=digest).first()
+    if part is None:
+        raise NotFound()
+    return _saved(part.blob, part.name)
 
 
 def page_image(request: HttpRequest, version: DocumentVersion, page: int) -> HttpResponseBase:

@@ -41,7 +41,7 @@ from ingestion.models import (
     VersionPart,
     VersionState,
 )
-from ingestion.parsing.elements import ParsedDocument
+from ingestion.parsing.elements import ParsedDocument, PartRole
 from ingestion.parsing.errors import DOUBTFUL_CODES, Rejected
 from ingestion.parsing.sandbox import parse_file
 from ingestion.rechunking import Turn
@@ -134,7 +134,7 @@ def _store_draft(
         ],
         batch_size=INSERT_BATCH,
     )
-    VersionPart.objects.filter(version=version).delete()
+    VersionPart.objects.filter(version=version).exclude(role=PartRole.RECORDING).delete()
     VersionPart.objects.bulk_create(
         [
             VersionPart(

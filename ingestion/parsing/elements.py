@@ -90,6 +90,7 @@ class Element:
 class PartRole(StrEnum):
     PICTURE = "picture"  # shown where it stands; an element names it
     ATTACHMENT = "attachment"  # a file of its own, which becomes a document below this one
+    RECORDING = "recording"  # the sound or video that subtitles belong to, kept beside them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

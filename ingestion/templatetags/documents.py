@@ -29,8 +29,10 @@ from ingestion.models import (
     MetadataField,
     UploadedFile,
     Verdict,
+    VersionPart,
     VersionState,
 )
+from ingestion.parsing.elements import PartRole
 from ingestion.parsing.errors import reason_text as parsing_reason
 from ingestion.reasons import REASONS, reason_text, refusal_text, retry_helps
 from ingestion.uploads import BatchCounts
@@ -347,6 +349,12 @@ VERSION_STATES = {
     VersionState.QUARANTINED: STATES["quarantined"],
     VersionState.CANCELLED: (gettext_lazy("Cancelled"), "", "ban"),
 }
+
+
+@register.filter
+def recordings(version: DocumentVersion | None) -> list[VersionPart]:
+    """The sound and video that came with a version's subtitles."""
+    return list(version.parts.filter(role=PartRole.RECORDING)) if version else []
 
 
 @register.filter

@@ -250,3 +250,24 @@ def test_a_zip_is_a_batch_and_a_renamed_archive_in_it_stops_no_neighbour(
     assert "7z archive" in refusal_text(rows["plans.zip/plans/b.pdf"])
     assert titles(owner) == {"plans.zip", "a.txt", "Third"}
     assert Document.objects.get(title="a.txt").source_key == "plans.zip/plans/a.txt"
+
+
+def test_a_video_beside_its_subtitles_is_kept_with_them_for_download(
+    ingest, embedder, owner, outsider, browser
+):
+    video = b"\x00\x00\x00\x20ftypisom" + bytes(40)
+    srt = b"1\n00:00:01,000 --> 00:00:03,000\nClose the valve.\n"
+    files = {"talk.mp4": video, "talk.en.srt": srt, "other.mp4": video + b"x"}
+    sent = ingest("talk.eml", mail(files))
+    run_jobs(embedder)
+    assert sent.active_version.quality["warnings"] == ["attachments_media:other.mp4"]
+    subtitles = Document.objects.get(title="talk.en.srt")
+    [part] = subtitles.active_version.parts.all()
+    path = f"/api/v1/documents/{subtitles.uid}/recordings/{part.blob}"
+    assert path in browser(owner).get(f"/d/{subtitles.uid}").content.decode()
+    assert b"".join(browser(owner).get(path).streaming_content) == video
+    assert browser(outsider).get(path).status_code == 404
+    services.reparse_document(actor=principal_of(owner), document=subtitles)
+    run_jobs(embedder)
+    subtitles.refresh_from_db()
+    assert [part.name for part in subtitles.active_version.parts.all()] == ["talk.mp4"]
