@@ -51,9 +51,11 @@ _REASONS: dict[str, str] = {
 # What is said instead of `unsupported` where its parameter `hint` knows better what to do.
 _HINTS: dict[str, str] = {
     "media": _(
-        "%(kind)s holds sound or video, which is not read. Upload its subtitles (SRT or VTT): what is said becomes searchable with its time."
+        "Sound and video (%(kind)s) are not read. Upload the subtitles (SRT or VTT): what is said becomes searchable with its time."
     ),
-    "archive": _("%(kind)s cannot be opened here. Unpack it and upload the files, or pack them as ZIP."),
+    "archive": _(
+        "Archives of this kind (%(kind)s) cannot be opened here. Unpack it and upload the files, or pack them as ZIP."
+    ),
 }
 
 _WARNINGS: dict[str, str] = {
