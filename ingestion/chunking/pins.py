@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ingestion.chunking.atoms import FREE, HEADINGS, Atom
+from ingestion.parsing.elements import Kind
 
 _BEGINNING = 8  # characters by which the place of a quote is found within an atom
 
@@ -117,28 +118,58 @@ def _replaced(atoms: Sequence[Atom], run: _Run, pin: Pin, unit: int) -> list[Ato
     if run.rest:
         rest = last.text[len(_prefix(last.text, len(squeezed(last.text)) - run.rest)) :]
         after.insert(0, replace(last, text=rest, tokens=0, glue="" if last.glue == "" else last.glue))
-    body = next((atom for atom in covered if atom.kind not in HEADINGS), first)
     made = [
         replace(
-            body,
-            element=atoms[start].element,
-            until=last.last_element,
+            first,
+            element=atoms[start].element if not number else part[0].element,
+            until=part[-1].last_element,
+            kind=_kind(part),
             path=path,
             own_path=None,
             text=text,
             glue="\n",
             border=FREE,
-            lead=first.lead if first.correction is None else None,
+            lead=part[0].lead if part[0].correction is None else None,
             tokens=0,
             unit=unit - number,
             alone=True,
             correction=pin.number,
         )
-        for number, text in enumerate(pin.texts)
+        for number, (text, part) in enumerate(zip(pin.texts, _parts(covered, run, pin), strict=True))
     ]
     if after:
         after[0] = replace(after[0], border=min(after[0].border, FREE))
     return [*before, *made, *after]
+
+
+def _parts(covered: Sequence[Atom], run: _Run, pin: Pin) -> list[Sequence[Atom]]:
+    """The atoms that each text comes from: parts of a split one by one, else all of them."""
+    sizes = [len(squeezed(text)) for text in pin.texts]
+    if "".join(squeezed(text) for text in pin.texts) != squeezed(pin.quote):
+        return [covered] * len(pin.texts)
+    ends: list[int] = []  # of the atoms, counted from the beginning of the quote
+    at = -run.skip
+    for atom in covered:
+        at += len(squeezed(atom.text))
+        ends.append(at)
+    parts: list[Sequence[Atom]] = []
+    begin = 0
+    for size in sizes:
+        end = begin + size
+        first = next((index for index, stop in enumerate(ends) if stop > begin), 0)
+        last = next((index for index, stop in enumerate(ends) if stop >= end), len(ends) - 1)
+        parts.append(covered[first : max(first, last) + 1])
+        begin = end
+    return parts
+
+
+def _kind(atoms: Sequence[Atom]) -> Kind:
+    """What most of the text is."""
+    sizes: dict[Kind, int] = {}
+    for atom in atoms:
+        if atom.kind not in HEADINGS:
+            sizes[atom.kind] = sizes.get(atom.kind, 0) + len(atom.text)
+    return max(sizes, key=lambda kind: sizes[kind], default=Kind.PARAGRAPH)
 
 
 def _shared_path(atoms: Sequence[Atom]) -> tuple[str, ...]:

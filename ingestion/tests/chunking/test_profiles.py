@@ -236,6 +236,25 @@ def test_a_correction_replaces_its_quote_wherever_the_borders_fall(shape):
     )
 
 
+def test_the_parts_of_a_split_stand_where_they_come_from():
+    document = parsed(
+        heading("A"), paragraph("First part. It is long enough."), table(("K", "V"), ("1", "x"))
+    )
+    pin = Pin(
+        number=1,
+        first=0,
+        last=2,
+        quote="First part. It is long enough.\nK | V\n1 | x",
+        texts=("First part.", "It is long enough.", "K | V\n1 | x"),
+    )
+    chunks = cut(document, Shape.GENERAL, pins=(pin,))
+    assert [(chunk.text, chunk.first_element, chunk.last_element, chunk.kind) for chunk in chunks] == [
+        ("First part.", 0, 1, "text"),
+        ("It is long enough.", 1, 1, "text"),
+        ("K | V\n1 | x", 2, 2, "table"),
+    ]
+
+
 def test_the_usual_general_choice_is_the_default_and_choices_survive_being_stored():
     assert usual(Shape.GENERAL).key == ""
     choice = chosen(shape="qa", target=200, largest=300, most_tokens=512)
