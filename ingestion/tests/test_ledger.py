@@ -108,6 +108,13 @@ def test_no_progress_carries_a_job_beyond_its_longest_time(job):
     assert "12 hours" in reason_text(job.version)
 
 
+def test_waiting_is_not_being_stuck(job):
+    long_ago = timezone.now() - timedelta(days=2)
+    IngestJob.objects.update(created_at=long_ago, rung_at=long_ago)
+    assert ledger.reconcile()["late"] == 0
+    assert len(ledger.claim(PARSE)) == 1
+
+
 def test_a_worker_that_starts_again_frees_what_it_held_before(job):
     ledger.claim(PARSE, holder="parse@a")
     assert ledger.free_what_was_held_by("parse@b") == 0

@@ -97,6 +97,12 @@ class RunningSite:
         assert becomes(runs), f"{name} does not run: {self.output}"
         os.kill(victim, signal.SIGKILL)
 
+    def stop(self) -> None:
+        """In order, as Ctrl-C does."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(40)
+
     def is_well(self) -> bool:
         try:
             return self.get("/readyz")["parts"] == {"database": "ok", "cache": "ok", "storage": "ok"} and all(
@@ -156,8 +162,6 @@ def sites(**environment: str) -> Iterator[Callable[[], RunningSite]]:
         yield start
     finally:
         for running in made:
-            if running.process.poll() is None:
-                running.process.send_signal(signal.SIGINT)
-                running.process.wait(40)
+            running.stop()
         shutil.rmtree(paths.run_dir(data_dir), ignore_errors=True)
         shutil.rmtree(home)
