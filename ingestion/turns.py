@@ -82,7 +82,8 @@ def upcoming(stage: str, most: int) -> list[IngestJob]:
     queues: dict[tuple[int, int], deque[deque[IngestJob]]] = {}
     for flow in _flows(stage, timezone.now(), True)[:most]:
         jobs = free(stage).filter(**flow._asdict()).select_related("version__document").order_by("id")[:most]
-        queues.setdefault((flow.priority, flow.person), deque()).append(deque(jobs))
+        if waiting := deque(jobs):  # all may have been claimed since
+            queues.setdefault((flow.priority, flow.person), deque()).append(waiting)
     found: list[IngestJob] = []
     for priority in sorted({priority for priority, _person in queues}):
         people = deque(flows for (which, _person), flows in queues.items() if which == priority)

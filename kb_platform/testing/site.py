@@ -154,7 +154,9 @@ def sites(**environment: str) -> Iterator[Callable[[], RunningSite]]:
     def start() -> RunningSite:
         running = RunningSite(data_dir, port, **environment)
         made.append(running)
-        assert becomes(lambda: "Open http" in running.output or running.process.poll() is not None)
+        assert becomes(
+            lambda: "Open http" in running.output or running.process.poll() is not None, timeout_s=240
+        ), running.output
         assert running.process.poll() is None, running.output
         return running
 
