@@ -192,6 +192,13 @@ def move_documents(shown: BrowserPage) -> None:
     in_bulk(shown, "move")
 
 
+def edit_metadata(shown: BrowserPage) -> None:
+    in_bulk(shown, "metadata")
+    shown.locator("[name=add_tags]").fill("draft")
+    shown.locator("button.btn-p").last.click()
+    shown.locator("[name=apply]").wait_for()
+
+
 def change_sharing(shown: BrowserPage) -> None:
     shown.locator("#add").fill("noor")
     shown.locator("#found button").click()
@@ -265,6 +272,8 @@ STATES: dict[str, Example] = {
     "batch-problems": page("/manage/uploads/{batch}?show=problems"),
     "documents-chosen": page("/manage/documents", act=choose_documents),
     "documents-delete": page("/manage/documents", act=delete_documents),
+    "documents-metadata": page("/manage/documents", act=edit_metadata),
+    "documents-doubtful": page("/manage/documents?view=doubtful"),
     "documents-move": page("/manage/documents", act=move_documents),
     "upload-of-others": page("/manage/documents/upload", who="newcomer"),
     "empty-library": page("/library", who="newcomer"),
