@@ -28,6 +28,9 @@ WELL_FROM = 0.95  # of `share`: below, a version is read in part
 BADLY_BELOW = 0.7
 GARBLE_PARTLY, GARBLE_BADLY = 0.05, 0.2  # of all characters
 SURE = 0.8  # mean confidence of recognised text from which it counts as read
+LEAST_RECOGNISED = (
+    20  # characters a page: a picture that gives fewer was hardly read, however sure of them it is
+)
 DOUBT, TABLE = 0.4, 0.8
 
 LACKING = frozenset(
@@ -96,7 +99,7 @@ def judge(report: Mapping[str, Any], *, reason_code: str = "") -> Judgement:
         return Judgement(verdict=Verdict.UNREAD, share=0.0)
     garbled = float(report.get("garble_ratio") or 0.0)
     share = _share(report, garbled)
-    if share < BADLY_BELOW or garbled >= GARBLE_BADLY:
+    if share < BADLY_BELOW or garbled >= GARBLE_BADLY or _is_hardly_recognised(report):
         return Judgement(verdict=Verdict.BADLY, share=share)
     if share < WELL_FROM or garbled >= GARBLE_PARTLY or _warned(report) & LACKING:
         return Judgement(verdict=Verdict.PARTLY, share=share)
@@ -110,6 +113,13 @@ def _share(report: Mapping[str, Any], garbled: float) -> float:
     shown = pages_of(report)
     unseen = pages - len(shown)
     return round((sum(page.score for page in shown) + unseen) / pages, 4)
+
+
+def _is_hardly_recognised(report: Mapping[str, Any]) -> bool:
+    """Whether a file of pictures alone gave next to no text."""
+    pages = int(report.get("pages") or 1)
+    is_pictures = (report.get("ocr_pages") or 0) >= pages
+    return is_pictures and int(report.get("characters") or 0) < LEAST_RECOGNISED * pages
 
 
 def _score(confidence: float | None) -> float:
@@ -203,6 +213,8 @@ def reasons_of(version: DocumentVersion) -> list[str]:
         )
     elif (report.get("ocr_confidence") or 1.0) < SURE:
         sentences.append(_("The text was recognised in pictures and is uncertain."))
+    if report.get("characters") and _is_hardly_recognised(report):
+        sentences.append(_("Hardly any text was found in the pictures."))
     if (garbled := report.get("garble_ratio") or 0.0) >= GARBLE_PARTLY:
         sentences.append(_("%(share)s of the characters cannot be read.") % {"share": percent(garbled)})
     return list(dict.fromkeys(sentences))

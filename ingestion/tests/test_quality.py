@@ -35,6 +35,7 @@ def report(**counts):
         ({"garble_ratio": 0.3}, Verdict.BADLY, 0.7),
         ({"pages": 2, "recognised": {"1": 0.97, "2": 0.5}}, Verdict.PARTLY, 0.75),
         ({"ocr_confidence": 0.4}, Verdict.BADLY, 0.4),
+        ({"characters": 10, "pages": 1, "ocr_pages": 1, "recognised": {"1": 0.99}}, Verdict.BADLY, 1.0),
         ({"warnings": ["parts_skipped:a.bin"]}, Verdict.PARTLY, 1.0),
         ({"warnings": ["deep_nesting"]}, Verdict.WELL, 1.0),
     ],

@@ -42,6 +42,7 @@ VIEWS = (
     ("archived", gettext_lazy("Archived")),
 )
 
+SHOWN_FIRST = ("collection", "state", "quality", "type", "q", "view")
 FACETS = (
     ("quality", gettext_lazy("How it was read")),
     ("type", gettext_lazy("Type")),
@@ -67,6 +68,7 @@ def documents(request: PageRequest) -> HttpResponse:
         "choices": choices,
         "typed_filters": typed_filters(listing.own_fields, query.values),
         "applied": _applied(listing, choices),
+        "more_applied": any(name not in SHOWN_FIRST for name in query.values),
         "views": VIEWS,
         "tray": tray_for(request.principal, listing.contributable),
         "contributable": listing.contributable,

@@ -22,7 +22,7 @@ from accounts.values import GrantRequest, Holder, Permission, Principal
 from ingestion import selectors, uploads
 from ingestion.facets import suggestions_for
 from ingestion.forms import Suggestions, UploadMetadataForm
-from ingestion.models import Collection, MetadataField, UploadBatch, UploadedFile
+from ingestion.models import Collection, MetadataField, UploadBatch, UploadedFile, Verdict
 from ingestion.parsing.formats import NOT_READ, supported_labels
 from ingestion.reasons import outcome_text
 from ingestion.values import MAX_NAME
@@ -188,7 +188,7 @@ def upload_batch(request: PageRequest, uid: str) -> HttpResponse:
     counts = uploads.count_files(files, batch)
     problems_only = request.GET.get("show") == "problems"
     shown = uploads.with_problems(files) if problems_only else files
-    badly = files.filter(version__verdict__in=selectors.DOUBTFUL)
+    badly = files.filter(version__verdict__in=[Verdict.BADLY, Verdict.PARTLY])
     context = {
         "batch": batch,
         "counts": counts,

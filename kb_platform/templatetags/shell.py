@@ -89,6 +89,8 @@ MANAGE = (
                     "collection_new",
                     "collection_edit",
                     "collection_chunking",
+                    "collection_fields",
+                    "field_edit",
                     "collection_delete",
                     "collection_sharing",
                     "collection_activity",

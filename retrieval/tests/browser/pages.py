@@ -195,7 +195,7 @@ def move_documents(shown: BrowserPage) -> None:
 def edit_metadata(shown: BrowserPage) -> None:
     in_bulk(shown, "metadata")
     shown.locator("[name=add_tags]").fill("draft")
-    shown.locator("button.btn-p").last.click()
+    shown.locator("form.card button.btn-p").click()
     shown.locator("[name=apply]").wait_for()
 
 
