@@ -57,7 +57,7 @@ def test_small_pictures_are_not_read_and_what_is_hardly_legible_is_not_said(monk
 def test_pictures_over_the_budget_and_those_that_fail_are_counted(monkeypatch) -> None:
     monkeypatch.setattr(picture_text, "MAX_PICTURES", 2)
     document = read(
-        monkeypatch, Reader(line("said", 0, 0)), picture(900, 900, 0), picture(400, 300), picture(300, 200)
+        monkeypatch, Reader(line("said", 0, 0)), picture(900, 900, 0), picture(400, 300), picture(300, 250)
     )
     assert [bool(element.text) for element in document.elements] == [False, True, False]
     assert document.quality.warnings == ("pictures_unread:2",)
