@@ -19,6 +19,7 @@ _RANKED: tuple[tuple[int, re.Pattern[str]], ...] = (
     (5, re.compile(r"^[一二三四五六七八九十]{1,3}\s?[、.．]")),
     (6, re.compile(r"^[（(][一二三四五六七八九十]{1,3}[）)]")),
 )
+_NUMBERED = re.compile(rf"[{_NUMERAL}\d第附(（A-Z]")  # how all of these begin; most lines do not
 _DECIMAL = re.compile(r"^(\d{1,3}(?:\.\d{1,3}){0,5})(?:[.．、]\s*|\s+)(?=[^\s\d.])")
 _STEP = re.compile(
     rf"^(?:\d{{1,3}}\s?[.)](?=\s|[{CJK}])|\d{{1,3}}\s?[．、）](?!\d)|[（(]\d{{1,3}}[）)]|[①-⑳]"
@@ -52,7 +53,7 @@ def short_enough(text: str) -> bool:
 
 def numbered_rank(text: str) -> int:
     """Rank of a heading's numbering (1 highest), 0 if the line is no numbered heading."""
-    if not short_enough(text):
+    if not _NUMBERED.match(text) or not short_enough(text):
         return 0
     for rank, pattern in _RANKED:
         if pattern.match(text):

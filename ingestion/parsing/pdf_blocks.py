@@ -1,9 +1,8 @@
 """From lines in reading order to blocks: rows, paragraphs, list items, tables, code."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 from ingestion.parsing.elements import Kind, PageBox
 from ingestion.parsing.headings import (
@@ -33,6 +32,13 @@ _CAPTION = re.compile(
     r"^(?:(?:Figure|Fig\.|Table|Chart)\s*[\dA-Z][\d.\-]*|[图表]\s?\d[\d.\-—]*)(?=[\s:：.．、]|$)"
 )
 _LEADER = re.compile(r"\.{4,}|…{2,}|(?:\. ){4,}|·{4,}")
+_LEADERS = (
+    "....",
+    "……",
+    ". . . . ",
+    "····",
+)  # one of these is in a text that _LEADER finds, and found sooner
+_TAIL = 8  # characters in which a sentence ends
 _LEAST_COLUMN = 60.0
 BOLD = 0.7  # share of bold letters that makes a line bold
 _HEADER_ROWS = 3
@@ -63,6 +69,14 @@ class _Paragraph:
     right: float
     titles: frozenset[str] = frozenset()
     rows: list[Row] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)  # of the rows
+    widest: float = 0.0  # gap between two of its baselines
+
+    def add(self, row: Row, text: str) -> None:
+        if self.rows:
+            self.widest = max(self.widest, row[0].baseline - self.rows[-1][0].baseline)
+        self.rows.append(row)
+        self.texts.append(text)
 
 
 def page_blocks(page: Page, titles: frozenset[str] = frozenset()) -> list[Block]:
@@ -178,17 +192,18 @@ def _table_block(page: Page, table: FoundTable) -> Block:
 
 def _paragraphs(page: Page, rows: Sequence[Row], paragraph: _Paragraph) -> Iterator[Block]:
     for row in rows:
-        if paragraph.rows and _begins(paragraph, row):
+        text = _row_text(row)
+        if paragraph.rows and _begins(paragraph, row, text):
             yield _block(page, paragraph)
-            paragraph = replace(paragraph, rows=[])
-        paragraph.rows.append(row)
+            paragraph = replace(paragraph, rows=[], texts=[], widest=0.0)
+        paragraph.add(row, text)
     if paragraph.rows:
         yield _block(page, paragraph)
 
 
-def _begins(paragraph: _Paragraph, row: Row) -> bool:
+def _begins(paragraph: _Paragraph, row: Row, text: str) -> bool:
     """Whether a row begins a new paragraph."""
-    last = paragraph.rows[-1]
+    last, before = paragraph.rows[-1], paragraph.texts[-1]
     size = max(row[0].size, 4.0)
     gap = row[0].baseline - last[0].baseline
     if (
@@ -197,26 +212,27 @@ def _begins(paragraph: _Paragraph, row: Row) -> bool:
         or row[0].mono != last[0].mono
     ):
         return True
-    if gap > _usual_gap(paragraph.rows, size) or gap < 0:
+    if gap > _usual_gap(paragraph, size) or gap < 0:
         return True
-    if _heads(paragraph, row) or (len(paragraph.rows) == 1 and _heads(paragraph, last)):
+    if _heads(paragraph, row, text) or (len(paragraph.rows) == 1 and _heads(paragraph, last, before)):
         return True
-    if list_mark(_row_text(row)) or _CAPTION.match(_row_text(row)) or _LEADER.search(_row_text(last)):
+    if list_mark(text) or _CAPTION.match(text) or _has_leader(before):
         return True
     if row[0].mono:
         return False
-    indented = row[0].x0 > paragraph.left + 0.9 * size
-    is_item = bool(list_mark(_row_text(paragraph.rows[0])))
-    if is_item:
-        return _short(paragraph, last) and bool(_ENDS_SENTENCE.search(_row_text(last)))
-    if indented and last[0].x0 < row[0].x0 - 0.9 * size:
-        return len(paragraph.rows) > 1 or bool(_ENDS_SENTENCE.search(_row_text(last)))
-    return _short(paragraph, last) and bool(_ENDS_SENTENCE.search(_row_text(last)))
+    ended = bool(_ENDS_SENTENCE.search(before[-_TAIL:]))
+    indented = row[0].x0 > paragraph.left + 0.9 * size and last[0].x0 < row[0].x0 - 0.9 * size
+    if indented and not list_mark(paragraph.texts[0]):
+        return len(paragraph.rows) > 1 or ended
+    return ended and _short(paragraph, last)
 
 
-def _heads(paragraph: _Paragraph, row: Row) -> bool:
+def _has_leader(text: str) -> bool:
+    return any(leader in text for leader in _LEADERS)
+
+
+def _heads(paragraph: _Paragraph, row: Row, text: str) -> bool:
     """A heading by number or by the outline on a line of its own, in whatever type."""
-    text = _row_text(row)
     if paragraph.titles and squeezed(text) in paragraph.titles:
         return True
     return _short(paragraph, row) and (
@@ -224,10 +240,9 @@ def _heads(paragraph: _Paragraph, row: Row) -> bool:
     )
 
 
-def _usual_gap(rows: Sequence[Row], size: float) -> float:
+def _usual_gap(paragraph: _Paragraph, size: float) -> float:
     """Above this distance between baselines a new paragraph begins."""
-    gaps = [after[0].baseline - before[0].baseline for before, after in pairwise(rows)]
-    return 1.25 * max(gaps) + 0.5 if gaps else 2.3 * size
+    return 1.25 * paragraph.widest + 0.5 if len(paragraph.rows) > 1 else 2.3 * size
 
 
 def _short(paragraph: _Paragraph, row: Row) -> bool:
@@ -236,25 +251,29 @@ def _short(paragraph: _Paragraph, row: Row) -> bool:
 
 
 def _size(row: Row) -> float:
+    if len(row) == 1:
+        return row[0].size
     return max(row, key=lambda line: len(line.text)).size
 
 
 def _bold(row: Row) -> float:
+    if len(row) == 1:
+        return row[0].bold
     return sum(line.bold * len(line.text) for line in row) / sum(len(line.text) for line in row)
 
 
 def _row_text(row: Row) -> str:
+    if len(row) == 1:
+        return row[0].text.strip()
     return " ".join(segment_text(part) for part in segments(row))
 
 
 def _block(page: Page, paragraph: _Paragraph) -> Block:
-    rows = paragraph.rows
-    texts = [_row_text(row) for row in rows]
-    boxes = [page.box(min(l.x0 for l in row), min(l.y0 for l in row), max(l.x1 for l in row), max(l.y1 for l in row)) for row in rows]  # fmt: skip  # noqa: E741
+    rows, texts = paragraph.rows, paragraph.texts
     block = Block(
         kind=Kind.PARAGRAPH,
         text="",
-        boxes=merge_boxes(boxes),
+        boxes=[page.box(*bounds) for bounds in _merged(map(_bounds, rows))],
         size=_size(rows[0]),
         bold=all(_bold(row) >= BOLD for row in rows),
         rows=len(rows),
@@ -269,7 +288,7 @@ def _block(page: Page, paragraph: _Paragraph) -> Block:
         )
     elif mark:
         block.kind, block.text = mark.kind, join_lines([mark.text, *texts[1:]])
-    elif _LEADER.search(texts[0]):
+    elif _has_leader(texts[0]):
         block.text = "\n".join(_LEADER.sub(" … ", text) for text in texts)
     else:
         block.text, block.is_full = join_lines(texts), not _short(paragraph, rows[-1])
@@ -295,23 +314,31 @@ def squeezed(text: str) -> str:
     return "".join(text.split()).lower()
 
 
-def merge_boxes(boxes: Sequence[PageBox]) -> list[PageBox]:
-    """One box for rows that lie below each other in one column of one page."""
-    merged: list[PageBox] = []
-    for box in boxes:
-        last = merged[-1] if merged else None
-        if last and last.page == box.page and min(last.x1, box.x1) > max(last.x0, box.x0) and abs(box.y0 - last.y1) < 2 * (box.y1 - box.y0):  # fmt: skip
-            merged[-1] = PageBox(
-                page=box.page,
-                x0=min(last.x0, box.x0),
-                y0=min(last.y0, box.y0),
-                x1=max(last.x1, box.x1),
-                y1=max(last.y1, box.y1),
-                page_width=box.page_width,
-                page_height=box.page_height,
-            )
-        else:
-            merged.append(box)
+_Bounds = tuple[float, float, float, float]
+
+
+def _bounds(row: Row) -> _Bounds:
+    if len(row) == 1:
+        line = row[0]
+        return line.x0, line.y0, line.x1, line.y1
+    return (
+        min(line.x0 for line in row),
+        min(line.y0 for line in row),
+        max(line.x1 for line in row),
+        max(line.y1 for line in row),
+    )
+
+
+def _merged(rows: Iterable[_Bounds]) -> list[_Bounds]:
+    """One rectangle for rows that lie below each other in one column."""
+    merged: list[_Bounds] = []
+    for x0, y0, x1, y1 in rows:
+        if merged:
+            left, top, right, bottom = merged[-1]
+            if min(right, x1) > max(left, x0) and abs(y0 - bottom) < 2 * (y1 - y0):
+                merged[-1] = (min(left, x0), min(top, y0), max(right, x1), max(bottom, y1))
+                continue
+        merged.append((x0, y0, x1, y1))
     return merged
 
 
@@ -339,6 +366,6 @@ def _continues(last: Block, block: Block) -> bool:
         and last.rows > 1
         and abs(last.size - block.size) < 0.6
         and last.bold == block.bold
-        and not _ENDS_SENTENCE.search(last.text)
+        and not _ENDS_SENTENCE.search(last.text[-_TAIL:])
         and bool(_GOES_ON.match(block.text))
     )

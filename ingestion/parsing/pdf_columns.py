@@ -1,6 +1,7 @@
 """Reading order of a PDF page: columns found by their gutter, full-width lines part the page into bands."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from statistics import median
 from typing import Protocol, TypeVar
 
@@ -21,6 +22,7 @@ Gutter = tuple[float, float]
 _LEAST_GUTTER = 5.0
 _LEAST_LINES = 4
 _DEEPEST = 6
+_FINE = 16  # steps of a point that heights are counted in
 
 
 def regions(items: Sequence[P], *, depth: int = 0) -> list[list[P]]:
@@ -64,10 +66,14 @@ def _gutter(items: Sequence[P]) -> Gutter | None:
     left, right = min(item.x0 for item in items), max(item.x1 for item in items)
     if right - left < 150 or len(items) < 2 * _LEAST_LINES:
         return None
-    cover = [0.0] * (int(right - left) + 2)
+    steps = [0] * (
+        int(right - left) + 3
+    )  # what begins and ends at each point: summed up, the height that covers it
     for item in items:
-        for place in range(max(int(item.x0 - left), 0), min(int(item.x1 - left) + 1, len(cover))):
-            cover[place] += item.y1 - item.y0
+        height = int((item.y1 - item.y0) * _FINE)
+        steps[max(int(item.x0 - left), 0)] += height
+        steps[min(int(item.x1 - left) + 1, len(steps) - 1)] -= height
+    cover = list(accumulate(steps))[:-1]
     limit = 0.6 * max(cover)
     gaps = sorted(_gaps(cover, limit), key=lambda gap: (gap[2], gap[0] - gap[1]))
     for start, end, _depth in gaps[:8]:
@@ -77,14 +83,14 @@ def _gutter(items: Sequence[P]) -> Gutter | None:
     return None
 
 
-def _gaps(cover: Sequence[float], limit: float) -> list[tuple[int, int, float]]:
+def _gaps(cover: Sequence[int], limit: float) -> list[tuple[int, int, float]]:
     """(start, end, cover) of each local minimum wide enough, in the inner part of the region."""
     found: list[tuple[int, int, float]] = []
     low, high = int(0.15 * len(cover)), int(0.85 * len(cover))
     place = low
     while place < high:
         end = place
-        while end < high and abs(cover[end] - cover[place]) < 0.5:
+        while end < high and abs(cover[end] - cover[place]) < _FINE // 2:
             end += 1
         if cover[place] <= limit and end - place >= _LEAST_GUTTER:
             found.append((place, end, cover[place]))

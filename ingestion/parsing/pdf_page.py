@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import pymupdf
@@ -17,6 +18,8 @@ _FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
 _BOLD_FONT = re.compile(r"bold|black|heavy|demi|-medi\b|simhei|heiti|黑体|é»\x91ä½\x93", re.IGNORECASE)
 _BOLD, _MONO = 16, 8
 LEAST_CHARACTERS = 3  # below that a page counts as one without text
+_DRAWING_HINTS = (b" re", b" l", b" c", b" v", b" y", b" Do", b" sh", b"]sh", b"BI")
+_DRAWS = re.compile(rb"[\d.]\s+(?:re|l|c|v|y)\s|/\S+\s+(?:Do|sh)\b|\bBI\b")
 _MAX_PATHS = 4_000  # above: a drawing or a map, whose lines are no table
 _GARBLED = re.compile("[\ufffd\x00-\x08\x0e-\x1f\ue000-\uf8ff\U000f0000-\U0010ffff]")
 
@@ -60,25 +63,27 @@ class Page:
 
     def box(self, x0: float, y0: float, x1: float, y1: float) -> PageBox:
         """A rectangle of the upright frame as it lies on the displayed page."""
-        shown = pymupdf.Rect(x0, y0, x1, y1) * pymupdf.Matrix(*self.to_display)
+        a, b, c, d, e, f = self.to_display
         width, height = self.display
+        xs = (a * x0 + c * y0 + e, a * x1 + c * y1 + e, a * x0 + c * y1 + e, a * x1 + c * y0 + e)
+        ys = (b * x0 + d * y0 + f, b * x1 + d * y1 + f, b * x0 + d * y1 + f, b * x1 + d * y0 + f)
         return PageBox(
             page=self.number,
-            x0=round(min(max(shown.x0, 0.0), width), 1),
-            y0=round(min(max(shown.y0, 0.0), height), 1),
-            x1=round(min(max(shown.x1, 0.0), width), 1),
-            y1=round(min(max(shown.y1, 0.0), height), 1),
+            x0=round(min(max(min(xs), 0.0), width), 1),
+            y0=round(min(max(min(ys), 0.0), height), 1),
+            x1=round(min(max(max(xs), 0.0), width), 1),
+            y1=round(min(max(max(ys), 0.0), height), 1),
             page_width=round(width, 1),
             page_height=round(height, 1),
         )
 
     @property
     def characters(self) -> int:
-        return sum(len(line.text) for line in (*self.lines, *self.asides))
+        return sum([len(line.text) for line in self.lines]) + sum([len(line.text) for line in self.asides])
 
     @property
     def garbled(self) -> int:
-        return sum(len(_GARBLED.findall(line.text)) for line in self.lines)
+        return sum(len(_GARBLED.findall(line.text)) for line in self.lines if not line.text.isascii())
 
 
 def read_page(document: Any, number: int) -> Page:
@@ -96,7 +101,7 @@ def read_page(document: Any, number: int) -> Page:
         page.remove_rotation()
         raw = page.get_text("dict", flags=_FLAGS)
     back = ~upright
-    paths = page.get_cdrawings()
+    paths = page.get_cdrawings() if _may_draw(page) else []
     images = page.get_images()
     result = Page(
         number=number,
@@ -115,8 +120,16 @@ def read_page(document: Any, number: int) -> Page:
     return result
 
 
+def _may_draw(page: Any) -> bool:
+    """Whether its instructions could draw a path, directly or in a form; looking costs much less than drawing."""
+    contents = page.read_contents()
+    return any(hint in contents for hint in _DRAWING_HINTS) and bool(_DRAWS.search(contents))
+
+
 def _upright_turn(raw: dict[str, Any]) -> int:
     """The rotation under which most characters run from left to right: 0, 90, 180 or 270."""
+    if all(line["dir"][0] > 0.7 for block in raw["blocks"] for line in block.get("lines", ())):
+        return 0
     votes: Counter[int] = Counter()
     for block in raw["blocks"]:
         for line in block.get("lines", ()):
@@ -146,8 +159,10 @@ def _lines(raw: dict[str, Any]) -> Iterator[Line]:
 def _asides(raw: dict[str, Any]) -> Iterator[Line]:
     for block in raw["blocks"]:
         for line in block.get("lines", ()):
+            if line["wmode"] or _is_level(line):
+                continue
             text = "".join(span["text"] for span in line["spans"])
-            if len(text.strip()) > 1 and not line["wmode"] and not _is_level(line):
+            if len(text.strip()) > 1:
                 yield _line(line, text)
 
 
@@ -157,25 +172,35 @@ def _is_level(line: dict[str, Any]) -> bool:
 
 def _line(line: dict[str, Any], text: str) -> Line:
     spans = [span for span in line["spans"] if span["text"].strip()]
-    main = max(spans, key=lambda span: len(span["text"]))
-    letters = sum(len(span["text"].strip()) for span in spans)
-    bold = sum(len(s["text"].strip()) for s in spans if s["flags"] & _BOLD or _BOLD_FONT.search(s["font"]))
+    main, bold = spans[0], float(_is_bold(spans[0]))
+    if len(spans) > 1:
+        main = max(spans, key=lambda span: len(span["text"]))
+        letters = sum(len(span["text"].strip()) for span in spans)
+        bold = sum(len(span["text"].strip()) for span in spans if _is_bold(span)) / letters
     x0, y0, x1, y1 = line["bbox"]
     baseline, size = main["origin"][1], main["size"]
     if y1 - y0 > 1.8 * size and not line["wmode"]:  # fonts with wild ascents would make lines overlap
         y0, y1 = baseline - 0.9 * size, baseline + 0.25 * size
-    x0 = max(x0, min(span["bbox"][0] for span in spans))
     return Line(
-        text=" ".join(text.replace("\u00ad", "-").split()),
-        x0=x0,
+        text=" ".join((text if text.isascii() else text.replace("\u00ad", "-")).split()),
+        x0=max(x0, min([span["bbox"][0] for span in spans])),
         y0=y0,
-        x1=min(x1, max(span["bbox"][2] for span in spans)),
+        x1=min(x1, max([span["bbox"][2] for span in spans])),
         y1=y1,
         baseline=baseline,
         size=size,
-        bold=bold / letters,
+        bold=bold,
         mono=all(span["flags"] & _MONO for span in spans),
     )
+
+
+def _is_bold(span: dict[str, Any]) -> bool:
+    return bool(span["flags"] & _BOLD) or _is_bold_font(span["font"])
+
+
+@lru_cache(maxsize=1_000)
+def _is_bold_font(name: str) -> bool:
+    return bool(_BOLD_FONT.search(name))
 
 
 def _stacked(lines: list[Line]) -> Line:

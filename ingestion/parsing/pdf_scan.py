@@ -149,9 +149,10 @@ def _picture(drawn: Any, scale: float) -> "Grey":
 
 
 def _lacks_text(document: Any, page: Page) -> bool:
-    if page.characters < LEAST_CHARACTERS:
+    count = page.characters
+    if count < LEAST_CHARACTERS:
         return page.has_pictures
-    return page.characters < _THIN and page.has_images and _covered(document, page.number) >= _COVERED
+    return count < _THIN and page.has_images and _covered(document, page.number) >= _COVERED
 
 
 def _covered(document: Any, number: int) -> float:
@@ -164,13 +165,16 @@ def _covered(document: Any, number: int) -> float:
 
 def _is_garbled(page: Page) -> bool:
     """Characters without a meaning, or of kinds that no writing is made of."""
-    if page.characters < LEAST_CHARACTERS:
+    count = page.characters
+    if count < LEAST_CHARACTERS:
         return False
-    if page.garbled > _GARBLED * page.characters:
+    if page.garbled > _GARBLED * count:
         return True
-    text = "".join("".join(line.text.split()) for line in page.lines)
-    if len(text) < _ENOUGH:
+    text = "".join([line.text for line in page.lines])
+    vowels = sum(map(text.count, "aeiou"))
+    if vowels > 0.2 * len(text) or len(text) < _ENOUGH:
         return False
+    text = "".join(text.split())
     letters = len(_ASCII_LETTER.findall(text))
     return (
         len(_LATIN.findall(text)) > 0.4 * len(text)

@@ -13,6 +13,7 @@ _ENDS_CJK = re.compile(f"[{CJK}]$")
 _STARTS_CJK = re.compile(f"^[{CJK}]")
 # A word broken at a line end by a hyphen: letters on both sides, the rest in lower case.
 _BROKEN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]{2,}[-\u00ad\u2010]$")
+_HYPHENS, _WORD = "-\u00ad\u2010", 40
 _LOWER = re.compile(r"^[a-z\u00df-\u00ff]{2,}")
 _SAMPLE = 200_000
 
@@ -36,9 +37,9 @@ def join_lines(lines: Iterable[str]) -> str:
             continue
         if not text:
             text = line
-        elif _BROKEN_WORD.search(text) and _LOWER.match(line):
+        elif text[-1] in _HYPHENS and _BROKEN_WORD.search(text[-_WORD:]) and _LOWER.match(line):
             text = text[:-1] + line
-        elif _ENDS_CJK.search(text) and _STARTS_CJK.match(line):
+        elif _STARTS_CJK.match(line) and _ENDS_CJK.match(text[-1]):
             text += line
         else:
             text += " " + line
