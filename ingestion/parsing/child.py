@@ -1,5 +1,6 @@
 """What runs in the forked, limited child: one file in, JSON lines out. Knows no Django."""
 
+import gc
 import io
 import resource
 import sys
@@ -14,6 +15,7 @@ from ingestion.parsing.limits import MAX_PAGES, narrow
 
 EXIT_DONE, EXIT_REJECTED, EXIT_CRASHED, EXIT_MEMORY = 0, 3, 70, 71
 _TRACE_CHARACTERS = 4_000
+_RARELY = (20_000, 20, 20)  # looks for unreachable objects: a parse makes many that stay
 
 
 def run(job: dict[str, Any], *, source_fd: int, result_fd: int) -> int:
@@ -38,6 +40,7 @@ def run(job: dict[str, Any], *, source_fd: int, result_fd: int) -> int:
 
 def _parse(job: dict[str, Any], source: IO[bytes], out: IO[bytes]) -> None:
     sys.setrecursionlimit(3_000)
+    gc.set_threshold(*_RARELY)
     name = job["file_name"]
     kind = registry.resolve(source, DocumentKind(job["kind"]), file_name=name)
     narrow(job["limits"], FORMAT_OF[kind].effort)

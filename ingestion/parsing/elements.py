@@ -3,7 +3,7 @@
 Boxes are in points of the displayed page (rotation and crop applied), origin at the top left.
 """
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any
@@ -35,6 +35,9 @@ class PageBox:
     page_height: float
 
 
+_BOX_FIELDS = ("page", "x0", "y0", "x1", "y1", "page_width", "page_height")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """Rows of cell texts, merged cells filled into every slot they cover. `html` keeps spans and header cells."""
@@ -63,7 +66,17 @@ class Element:
     picture: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """Only what is set; `from_json` knows the rest."""
+        data: dict[str, Any] = {"kind": self.kind, "text": self.text}
+        for name in ("level", "heading_path", "page", "confidence", "picture"):
+            if value := getattr(self, name):
+                data[name] = value
+        if self.boxes:
+            data["boxes"] = [{name: getattr(box, name) for name in _BOX_FIELDS} for box in self.boxes]
+        if self.table:
+            table = self.table
+            data["table"] = {"rows": table.rows, "header_rows": table.header_rows, "html": table.html}
+        return data
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Element":

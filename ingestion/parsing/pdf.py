@@ -6,11 +6,13 @@ warning; a file in which nothing can be read is refused. The only module, with p
 
 import re
 from collections.abc import Callable
+from datetime import datetime
+from pathlib import PurePath
 from typing import Any
 
 import pymupdf
 
-from ingestion.parsing.elements import Kind, ParsedDocument, Quality
+from ingestion.parsing.elements import Kind, ParsedDocument, Part, PartRole, Quality
 from ingestion.parsing.errors import Rejected
 from ingestion.parsing.formats import Source
 from ingestion.parsing.limits import MAX_PAGES
@@ -18,12 +20,15 @@ from ingestion.parsing.pdf_elements import elements_of
 from ingestion.parsing.pdf_page import LEAST_CHARACTERS, Page, read_page
 from ingestion.parsing.pdf_scan import Scans, spans
 
-_SHRINK_EVERY = 20
+_TELL_EVERY = 20
+_SHRINK_EVERY = 200  # pages; fonts have to be loaded again afterwards
 _GARBLED_PAGE = 0.3
 _NO_TITLE = re.compile(
     r"^(untitled|\(anonymous\)|anonymous|无标题|microsoft word\s*-\s*)|\.(docx?|pdf|jpe?g|png|tmp|indd|wps)$",
     re.IGNORECASE,
 )
+_DATE = re.compile(r"^(?:D:)?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(Z|[+-]\d\d'?\d\d'?)?", re.ASCII)
+_MOST_FILES, _MOST_FILE_BYTES = 500, 100_000_000
 _OUT_OF_MEMORY = re.compile(r"[mc]alloc|realloc|out of memory", re.IGNORECASE)
 
 
@@ -48,6 +53,7 @@ def parse(source: Source) -> ParsedDocument:
         level_sizes(scans.read)
     outline = _outline(document)
     elements = elements_of(pages, outline)
+    parts, skipped = _attachments(document)
     garbled = [page.number for page in with_text if page.garbled > _GARBLED_PAGE * page.characters]
     warnings = (
         ("repaired", bool(document.is_repaired)),
@@ -57,7 +63,7 @@ def parse(source: Source) -> ParsedDocument:
             f"tables_failed:{spans(p.number for p in pages if p.tables_failed)}",
             any(p.tables_failed for p in pages),
         ),
-        (f"parts_skipped:{', '.join(document.embfile_names())}", document.embfile_count() > 0),
+        (f"parts_skipped:{', '.join(skipped)}", bool(skipped)),
     )
     metadata = document.metadata or {}
     written = (metadata.get("title") or "").strip()
@@ -76,6 +82,9 @@ def parse(source: Source) -> ParsedDocument:
         ),
         title=written if written and not _NO_TITLE.search(written) else first_title,
         author=(metadata.get("author") or "").strip(),
+        created=_date(metadata.get("creationDate")),
+        modified=_date(metadata.get("modDate")),
+        parts=tuple(parts),
         properties={"outline": [title for _level, title, _page in outline[:500]]} if outline else {},
     )
 
@@ -125,8 +134,10 @@ def _read_pages(
             if _OUT_OF_MEMORY.search(str(error)):
                 raise Rejected("too_large", limit="memory") from error
             failed.append(number)
-        if number % _SHRINK_EVERY == 0 or scans.started > started:
+        recognised = scans.started > started
+        if number % _SHRINK_EVERY == 0 or recognised:
             pymupdf.TOOLS.store_shrink(100)
+        if number % _TELL_EVERY == 0 or recognised:
             progress(number, document.page_count)
     return pages, failed
 
@@ -134,6 +145,45 @@ def _read_pages(
 def _page_characters(pages: list[Page], count: int) -> tuple[int, ...]:
     read = {page.number: page.characters for page in pages}
     return tuple(read.get(number, 0) for number in range(1, count + 1))
+
+
+def _attachments(document: Any) -> tuple[list[Part], list[str]]:
+    """Files put into the PDF, and the names of those that could not be taken out."""
+    parts: list[Part] = []
+    skipped: list[str] = []
+    size = 0
+    for number in range(min(document.embfile_count(), _MOST_FILES)):
+        name = f"attachment-{number + 1}"
+        try:
+            facts = document.embfile_info(number)
+            name = facts.get("ufilename") or facts.get("filename") or facts.get("name") or name
+            if size + max(facts.get("length", 0), facts.get("size", 0)) > _MOST_FILE_BYTES:
+                skipped.append(name)
+                continue
+            data = document.embfile_get(number)
+        except MemoryError:
+            raise
+        except Exception:  # a broken attachment costs itself
+            skipped.append(name)
+            continue
+        size += len(data)
+        if data:
+            parts.append(Part.of(PartRole.ATTACHMENT, data, name=PurePath(name).name))
+    return parts, skipped
+
+
+def _date(written: str | None) -> str:
+    """A date of PDF, as in D:20240131120000+08'00', in ISO 8601; "" where it is none."""
+    match = _DATE.match(written or "")
+    if not match:
+        return ""
+    year, month, day, hour, minute, second, zone = match.groups()
+    offset = "+00:00" if zone and zone.startswith("Z") else (zone or "").replace("'", ":").rstrip(":")
+    text = f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}{offset}"
+    try:
+        return datetime.fromisoformat(text).isoformat()
+    except ValueError:
+        return ""
 
 
 def _outline(document: Any) -> list[tuple[int, str, int]]:

@@ -39,9 +39,10 @@ def drop_furniture(pages: Sequence[Page]) -> None:
     least = max(2, filled // 2) if filled <= 6 else max(3, filled // 4)
     first: dict[str, tuple[Page, Line]] = {}
     for page in pages:
-        running = [line for line in page.lines if _in_zone(page, line) and seen[_key(page, line)] >= least]
-        numbers = [line for line in page.lines if _is_page_number(page, line)]
-        rest = [line for line in page.lines if line not in running and line not in numbers]
+        zone = [line for line in page.lines if _in_zone(page, line)]
+        running = [line for line in zone if seen[_key(page, line)] >= least]
+        taken = set(map(id, running)) | {id(line) for line in zone if _is_page_number(page, line)}
+        rest = [line for line in page.lines if id(line) not in taken] if taken else page.lines
         if rest:
             page.lines = rest
             for line in running:

@@ -15,11 +15,12 @@ import pymupdf
 from ingestion.parsing.elements import PageBox
 
 _FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP
+_WITH_RULES = _FLAGS | pymupdf.TEXT_COLLECT_VECTORS
+_VECTOR = 3  # type of a block that is a line or a rectangle
+_THIN, _WIDE, _HIGH = 3.0, 20.0, 8.0  # of rules, in points
 _BOLD_FONT = re.compile(r"bold|black|heavy|demi|-medi\b|simhei|heiti|黑体|é»\x91ä½\x93", re.IGNORECASE)
 _BOLD, _MONO = 16, 8
 LEAST_CHARACTERS = 3  # below that a page counts as one without text
-_DRAWING_HINTS = (b" re", b" l", b" c", b" v", b" y", b" Do", b" sh", b"]sh", b"BI")
-_DRAWS = re.compile(rb"[\d.]\s+(?:re|l|c|v|y)\s|/\S+\s+(?:Do|sh)\b|\bBI\b")
 _MAX_PATHS = 4_000  # above: a drawing or a map, whose lines are no table
 _GARBLED = re.compile("[\ufffd\x00-\x08\x0e-\x1f\ue000-\uf8ff\U000f0000-\U0010ffff]")
 
@@ -58,7 +59,7 @@ class Page:
     words: list[tuple[float, float, float, float, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     has_images: bool = False
-    has_pictures: bool = False  # images or drawings
+    has_pictures: bool = False  # images; on a page without text drawings too
     tables_failed: bool = False
 
     def box(self, x0: float, y0: float, x1: float, y1: float) -> PageBox:
@@ -89,41 +90,41 @@ class Page:
 def read_page(document: Any, number: int) -> Page:
     """Read page `number` (from 1). Raises what MuPDF raises on a broken page."""
     page = document[number - 1]
-    display = (page.rect.width, page.rect.height)
-    shown = page.rotation_matrix
-    page.set_rotation(0)
-    raw = page.get_text("dict", flags=_FLAGS)
+    rect = page.rect
+    display = (rect.width, rect.height)
+    shown = pymupdf.Matrix(1, 1)
+    if page.rotation:
+        shown = page.rotation_matrix
+        page.set_rotation(0)
+        rect = page.rect
+    raw = page.get_text("dict", flags=_WITH_RULES)
     turn = _upright_turn(raw)
     upright = pymupdf.Matrix(1, 1)
     if turn:
         page.set_rotation(turn)
         upright = page.rotation_matrix
         page.remove_rotation()
-        raw = page.get_text("dict", flags=_FLAGS)
+        rect = page.rect
+        raw = page.get_text("dict", flags=_WITH_RULES)
     back = ~upright
-    paths = page.get_cdrawings() if _may_draw(page) else []
     images = page.get_images()
     result = Page(
         number=number,
-        width=page.rect.width,
-        height=page.rect.height,
+        width=rect.width,
+        height=rect.height,
         display=display,
         to_display=tuple(back * shown),
         lines=list(_lines(raw)),
         asides=list(_asides(raw)),
         has_images=bool(images),
-        has_pictures=bool(images or paths),
     )
     result.lines.extend(_form_values(page))
     result.notes.extend(_remarks(page))
-    _find_grids(page, result, paths)
+    result.has_pictures = bool(images) or (
+        result.characters < LEAST_CHARACTERS and bool(page.get_cdrawings())
+    )
+    _find_grids(page, result, raw)
     return result
-
-
-def _may_draw(page: Any) -> bool:
-    """Whether its instructions could draw a path, directly or in a form; looking costs much less than drawing."""
-    contents = page.read_contents()
-    return any(hint in contents for hint in _DRAWING_HINTS) and bool(_DRAWS.search(contents))
 
 
 def _upright_turn(raw: dict[str, Any]) -> int:
@@ -242,9 +243,10 @@ def _remarks(page: Any) -> Iterator[str]:
             yield content
 
 
-def _find_grids(page: Any, result: Page, paths: list[Any]) -> None:
+def _find_grids(page: Any, result: Page, raw: dict[str, Any]) -> None:
     """Cell rectangles of ruled tables. A failure here costs the tables of this page, not its text."""
-    if len(paths) < 3 or len(paths) > _MAX_PATHS or not result.lines:
+    rules = [block["bbox"] for block in raw["blocks"] if block["type"] == _VECTOR]
+    if len(rules) > _MAX_PATHS or not result.lines or not _may_frame(rules):
         return
     try:
         found = page.find_tables(use_layout=False, refine=True).tables
@@ -258,3 +260,11 @@ def _find_grids(page: Any, result: Page, paths: list[Any]) -> None:
         return
     if result.grids:
         result.words = [word[:5] for word in page.get_text("words", flags=_FLAGS)]
+
+
+def _may_frame(rules: list[tuple[float, float, float, float]]) -> bool:
+    """Whether lines of both directions, or boxes, could make up a grid: looking for tables takes ten times the reading."""
+    level = sum(y1 - y0 < _THIN and x1 - x0 > _WIDE for x0, y0, x1, y1 in rules)
+    upright = sum(x1 - x0 < _THIN and y1 - y0 > _HIGH for x0, y0, x1, y1 in rules)
+    boxes = sum(x1 - x0 >= _THIN and y1 - y0 > _HIGH for x0, y0, x1, y1 in rules)
+    return boxes > 1 or (level > 1 and upright > 1) or (boxes > 0 and level + upright > 1)

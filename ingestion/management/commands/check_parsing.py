@@ -1,8 +1,8 @@
 """`check_parsing FOLDER --expected FILE.jsonl [--out FILE.json]`: how many expected facts the parsers yield.
 
 Every file goes through the real sandbox, and so does every attachment in one, as a file of its own. Prints what is
-missing, and the seconds and memory each file took. A file over the time limit has failed whatever it holds. Needs no
-database.
+missing, and the seconds and memory each file took. A file that takes more than a minute has failed whatever it holds;
+counted in CPU time, which is what it takes on a free core, so that a busy machine fails nobody. Needs no database.
 """
 
 import json
@@ -33,11 +33,12 @@ class _Reading:
     outcome: ParsedDocument | Rejected
     attached: tuple[ParsedDocument, ...]
     seconds: float
+    cpu_s: float
     peak_mb: int
 
     def __str__(self) -> str:
         outcome = self.outcome
-        used = f"{self.seconds:.1f} s, {self.peak_mb} MB"
+        used = f"{self.seconds:.1f} s, {self.cpu_s:.1f} of CPU, {self.peak_mb} MB"
         if isinstance(outcome, Rejected):
             return f"rejected: {outcome}, {used}"
         quality = outcome.quality
@@ -83,11 +84,11 @@ class Command(BaseCommand):
         """Parse one file, print how it went, return its part of the report."""
         reading = _reading(folder / record["file"])
         facts = check(record, reading.outcome, reading.attached)
-        if reading.seconds > MOST_SECONDS:
+        if reading.cpu_s > MOST_SECONDS:
             facts = [replace(fact, holds=False) for fact in facts]
         missing = [fact for fact in facts if not fact.holds]
         self.stdout.write(f"{record['file']}: {len(facts) - len(missing)} of {len(facts)} ({reading})")
-        if reading.seconds > MOST_SECONDS:
+        if reading.cpu_s > MOST_SECONDS:
             self.stdout.write(f"  took more than {MOST_SECONDS:.0f} s")
         for fact in missing:
             self.stdout.write(f"  missing {fact.key}: {fact.expected}")
@@ -95,6 +96,7 @@ class Command(BaseCommand):
             "file": record["file"],
             "outcome": str(reading),
             "seconds": round(reading.seconds, 2),
+            "cpu_s": round(reading.cpu_s, 2),
             "peak_mb": reading.peak_mb,
             "passed": len(facts) - len(missing),
             "total": len(facts),
@@ -124,6 +126,7 @@ def _reading(path: Path, *, depth: int = 0) -> _Reading:
         outcome=outcome,
         attached=tuple(_attached(parts, depth + 1)),
         seconds=seconds,
+        cpu_s=usage.cpu_s,
         peak_mb=usage.rss_kb // 1024,
     )
 

@@ -299,3 +299,15 @@ def test_a_file_cut_off_after_some_pages_is_read_as_far_as_it_goes_and_says_so()
 
 def test_page_numbers_read_as_a_person_writes_them() -> None:
     assert spans([3, 1, 2, 7]) == "1–3, 7"
+
+
+def test_files_put_into_a_pdf_are_its_attachments_and_dates_are_read() -> None:
+    document = pymupdf.open(stream=pdf([(50, 100, "See the attached sheet.")]))
+    document.embfile_add("sheet", b"a,b\n1,2\n", filename="folder/prices.csv")
+    document.set_metadata({"author": "Ada", "creationDate": "D:20240131120000+08'00'", "modDate": "D:2024"})
+    parsed = read_pdf(document.tobytes())
+    (part,) = parsed.parts
+    assert (part.role, part.name, part.data) == ("attachment", "prices.csv", b"a,b\n1,2\n")
+    assert (parsed.author, parsed.created) == ("Ada", "2024-01-31T12:00:00+08:00")
+    assert parsed.modified == "2024-01-01T00:00:00"
+    assert parsed.quality.warnings == ()
