@@ -41,7 +41,7 @@ ACTOR = SystemActor(name="attachments")
 MAX_BELOW = 5_000  # documents below one that was uploaded, however deep
 MAX_BELOW_BYTES = 2_000_000_000
 _NAMED = 20  # files in one sentence
-_INHERITED = ("doc_type", "department", "security_level", "tags")
+_INHERITED = ("doc_type", "department", "security_level", "tags", "metadata")
 _WARNING = "attachments_"
 _LANGUAGE = re.compile(r"\.[A-Za-z]{2,3}(?:[-_][A-Za-z]{2,4})?$")
 _RECORDINGS_FROM = 1_000_000  # their places follow those of the parts that parsing finds
@@ -330,16 +330,19 @@ def _list_in_batches(
     batches = set(
         version.uploaded_files.filter(outcome=UploadedFile.Outcome.ACCEPTED).values_list("batch", flat=True)
     )
+    told = set(
+        version.uploaded_files.filter(outcome=UploadedFile.Outcome.REFUSED).values_list("batch", "name")
+    )
     rows = []
     for batch in batches:
         for item in found:
-            made = versions.get(item.digest)
-            if made is None and not item.reason:
+            made, name = versions.get(item.digest), f"{version.file_name}/{item.name}"[-500:]
+            if made is None and (not item.reason or (batch, name) in told):
                 continue
             rows.append(
                 UploadedFile(
                     batch_id=batch,
-                    name=f"{version.file_name}/{item.name}"[-500:],
+                    name=name,
                     size_bytes=item.blob.size_bytes,
                     outcome=UploadedFile.Outcome.ACCEPTED if made else UploadedFile.Outcome.REFUSED,
                     version=made or version,

@@ -96,7 +96,7 @@ FORMATS: tuple[Format, ...] = (
     Format(kind=DocumentKind.JSON, label="JSON", module="structured", extensions=("json", "jsonl", "ndjson"), is_text=True),
     Format(kind=DocumentKind.YAML, label="YAML", module="structured", extensions=("yaml", "yml"), is_text=True),
     Format(kind=DocumentKind.XML, label="XML", module="structured", extensions=("xml",), is_text=True),
-    Format(kind=DocumentKind.CODE, label="source code", module="source_code", extensions=CODE_EXTENSIONS, is_text=True),
+    Format(kind=DocumentKind.CODE, label="PY, JS, SQL …", module="source_code", extensions=CODE_EXTENSIONS, is_text=True),
     Format(kind=DocumentKind.ARCHIVE, label="ZIP", module="archive", extensions=("zip",)),
     Format(kind=DocumentKind.MARKUP, label="AsciiDoc, RST", module="pandoc", extensions=("adoc", "asciidoc", "asc", "rst", "org", "textile", "tex", "mediawiki", "ipynb", "opml", "fb2", "docbook", "typ"), is_text=True, effort=Effort.PROGRAM),
 )  # fmt: skip

@@ -23,7 +23,7 @@ from ingestion import selectors, uploads
 from ingestion.facets import suggestions_for
 from ingestion.forms import Suggestions, UploadMetadataForm
 from ingestion.models import Collection, MetadataField, UploadBatch, UploadedFile, Verdict
-from ingestion.parsing.formats import NOT_READ, supported_labels
+from ingestion.parsing.formats import ARCHIVES, MEDIA, NOT_READ, supported_labels
 from ingestion.reasons import outcome_text
 from ingestion.values import MAX_NAME
 from kb_platform.errors import InvalidInput, KnowledgeBaseError, TooMany, Unavailable
@@ -63,6 +63,8 @@ def upload_context(offer: Offer, chosen: str, typed: QueryDict | None = None) ->
         "max_name": MAX_NAME,
         "supported": supported_labels(),
         "unsupported": " ".join(sorted(NOT_READ)),
+        "media": " ".join(sorted(MEDIA)),
+        "archives": " ".join(sorted(ARCHIVES)),
     }
 
 

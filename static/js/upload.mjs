@@ -8,7 +8,7 @@ function start(form) {
   const part = name => form.querySelector(`[data-${name}]`);
   const zone = form.querySelector('.drop'), list = part('list'), send = part('send');
   const entries = [];
-  const unsupported = new Set(words.unsupported.split(' '));
+  const [unsupported, media, archives] = ['unsupported', 'media', 'archives'].map(name => new Set(words[name].split(' ')));
   let busy = false;
 
   part('folder').hidden = false;
@@ -29,6 +29,8 @@ function start(form) {
     if (file.size > Number(words.maxBytes)) return words.tLarge;
     if (!file.size) return words.tEmpty;
     const ending = base.includes('.') ? base.split('.').pop().toLowerCase() : '';
+    if (media.has(ending)) return words.tMedia;
+    if (archives.has(ending)) return words.tArchive;
     return unsupported.has(ending) ? words.tKind : '';
   };
   const make = (tag, css, text) => {
