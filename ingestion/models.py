@@ -13,6 +13,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.models import AccessScope, new_uid
 
@@ -347,7 +348,7 @@ class Correction(models.Model):
     class Action(models.TextChoices):
         EDIT = "edit", _("Corrected")
         EXCLUDE = "exclude", _("Left out")
-        SPLIT = "split", _("Split")
+        SPLIT = "split", pgettext_lazy("passage", "Split")
         MERGE = "merge", _("Joined with the next")
 
     uid = models.UUIDField(default=new_uid, unique=True, editable=False)
