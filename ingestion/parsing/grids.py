@@ -315,7 +315,7 @@ def _all_names(row: Row) -> bool:
     figures = [text for text in texts if _is_figure(text)]
     if figures and all(_YEAR.match(text) for text in figures):
         return True
-    return not figures and all(len(text) <= _LONGEST_NAME for text in texts)
+    return not figures and all(len(text) <= _LONGEST_NAME and not text.startswith("=") for text in texts)
 
 
 def _is_figure(text: str) -> bool:
