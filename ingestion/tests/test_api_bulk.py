@@ -63,12 +63,12 @@ def test_a_batch_takes_files_one_by_one_and_tells_its_state(api, owner, generati
     batch = client.post("/api/v1/uploads", {"collection": str(made.uid)}, format="json").json()
     files = f"/api/v1/uploads/{batch['id']}/files"
     good = client.post(files, {"file": SimpleUploadedFile("a.md", b"# A\n\ntext")}, format="multipart")
-    bad = client.post(files, {"file": SimpleUploadedFile("a.xlsx", b"x")}, format="multipart")
+    bad = client.post(files, {"file": SimpleUploadedFile("a.exe", b"x")}, format="multipart")
     assert (good.status_code, bad.status_code) == (201, 422)
     assert "not supported" in bad.json()["text"]
     state = client.get(f"/api/v1/uploads/{batch['id']}").json()
     assert (state["total"], state["unfinished"], state["refused"]) == (2, 1, 1)
-    assert [row["name"] for row in client.get(files).json()["results"]] == ["a.md", "a.xlsx"]
+    assert [row["name"] for row in client.get(files).json()["results"]] == ["a.md", "a.exe"]
 
 
 def test_metadata_of_many_is_previewed_set_and_taken_back(api, owner, shelf):
