@@ -31,6 +31,7 @@ LEASE = timedelta(seconds=30)
 HEARTBEAT_S = 8.0
 MAX_FAILURES = 3
 BELL_AGAIN = timedelta(seconds=15)
+EXCUSED = "-"  # in the place of a holder that was told to stop
 BELLS_AT_ONCE = 4  # whoever comes works until nothing is left
 PAUSE_S = {"failed_once": 5, "surroundings": 2, "made_way": 0, "no_space": 30, "no_model": 30}
 FIRST_STEP = {IngestJob.Stage.PARSE: VersionState.PARSING, IngestJob.Stage.EMBED: VersionState.EMBEDDING}
@@ -105,7 +106,7 @@ def _claim_next(stage: str, holder: str, wanted: Q | None = None) -> Lease | Non
         rows = jobs.filter(wanted) if wanted else jobs
         rows = rows.select_for_update(skip_locked=True, of=("self",)).select_related("version")
         while job := rows.first():
-            if job.lease_until is not None:  # the last holder fell silent
+            if job.lease_until is not None and job.holder != EXCUSED:  # the last holder fell silent
                 job.failures += 1
             if job.failures < MAX_FAILURES:
                 return _hand_out(job, stage, holder)
@@ -249,8 +250,15 @@ def release(lease: Lease, *, code: str) -> None:
 def free_what_was_held_by(holder: str) -> int:
     """A worker that starts cannot still be working on what it held before: those leases end now."""
     now = timezone.now()
-    held_before = IngestJob.objects.filter(holder=holder, ended_at=None, lease_until__gt=now)
+    held_before = IngestJob.objects.filter(holder__in=[holder, EXCUSED], ended_at=None, lease_until__gt=now)
     return held_before.update(lease_until=now, rung_at=now - BELL_AGAIN)
+
+
+def excuse(holder: str) -> int:
+    """A worker is told to stop: what it cannot finish is not counted against the files it had in hand."""
+    return IngestJob.objects.filter(holder=holder, ended_at=None, lease_until__gt=timezone.now()).update(
+        holder=EXCUSED
+    )
 
 
 @transaction.atomic
@@ -329,7 +337,8 @@ def reconcile() -> dict[str, int]:
     now = timezone.now()
     late = 0
     with transaction.atomic():
-        overdue = IngestJob.objects.filter(ended_at__isnull=True, deadline__lt=now).select_related("version")
+        held_now = IngestJob.objects.filter(ended_at__isnull=True, lease_until__gt=now)
+        overdue = held_now.filter(deadline__lt=now).select_related("version")
         for job in overdue.select_for_update(skip_locked=True, of=("self",)):
             code, params = _lateness(job, now)
             end(job, IngestJob.State.FAILED, VersionState.QUARANTINED, code, stage=job.stage, **params)

@@ -58,6 +58,15 @@ def _turns(stage: str) -> Iterator[None]:
     ledger.ring(stage)
 
 
+@signals.worker_shutting_down.connect
+def _excuse_what_is_in_hand(sender: Any = None, **_: Any) -> None:
+    """sender: the worker's name."""
+    try:
+        ledger.excuse(str(sender))
+    except (DatabaseError, InterfaceError) as error:
+        log.warning("nothing excused at the end", extra={"cause": str(error).strip()[:200]})
+
+
 @shared_task
 def rechunk_waiting() -> None:
     """Cut documents anew, one after the other, until nothing waits or time is up."""

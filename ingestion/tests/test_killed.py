@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import psycopg
@@ -41,16 +42,15 @@ def test_a_restart_with_two_hundred_files_waiting_loses_none(tmp_path: Path) -> 
     states = "select state, count(*) from ingestion_documentversion group by 1"
     with sites(**ADMIN) as start:
         site = start()
-        site.kill("parse")
+        os.kill(site.pid_of("parse"), signal.SIGSTOP)
         assert site.command("ingest_folder", str(tmp_path), "--collection", "Notes").wait(120) == 0
-        waiting = ask(site, states).get("queued", 0)
+        assert ask(site, states) == {"queued": 200}
         site.stop()
         data_dir = Path(site.environment["KB_DATA_DIR"])
         shutil.rmtree(data_dir / "valkey")
         site = start()
         ended = {"live": 190, "rejected": 10}
         assert becomes(lambda: ask(site, states) == ended, timeout_s=240), (ask(site, states), site.output)
-        assert waiting > 100
         parsed = "select kind, count(*) from ingestion_processingevent where kind = 'handed_on' group by 1"
         assert ask(site, parsed) == {"handed_on": 190}
         assert {name: n for name, n in ask(site, _all(FAULTS)).items() if n} == {}

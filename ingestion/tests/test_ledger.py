@@ -115,6 +115,24 @@ def test_waiting_is_not_being_stuck(job):
     assert len(ledger.claim(PARSE)) == 1
 
 
+def test_time_that_nobody_worked_is_not_counted(job):
+    """The site was off for longer than a file may stay without progress."""
+    ledger.claim(PARSE)
+    IngestJob.objects.update(deadline=timezone.now() - timedelta(minutes=1))
+    _silence(job)
+    assert ledger.reconcile()["late"] == 0
+    assert len(ledger.claim(PARSE)) == 1
+
+
+def test_workers_that_are_told_to_stop_say_nothing_against_their_files(job):
+    for _stop in range(4):
+        (lease,) = ledger.claim(PARSE, holder="parse@a")
+        ledger.excuse("parse@a")
+        ledger.note(lease, done=1, total=2)  # it may still finish
+        assert ledger.free_what_was_held_by("parse@a") == 1
+    assert ledger.claim(PARSE)[0].failures == 0
+
+
 def test_a_worker_that_starts_again_frees_what_it_held_before(job):
     ledger.claim(PARSE, holder="parse@a")
     assert ledger.free_what_was_held_by("parse@b") == 0
