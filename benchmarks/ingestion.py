@@ -1,7 +1,13 @@
-"""Ingestion of Markdown by the real workers against the embedder's own speed: one JSON object on standard output.
+"""What ingestion costs besides the embedder, by the real workers: one JSON object on standard output.
 
-Run as `python -m benchmarks.ingestion [FILES]` from the project folder; it uses a data folder of its own. The ratio is
-what counts: both figures come from the same machine, minutes apart.
+Run as `python -m benchmarks.ingestion [FOLDER or number of files]` from the project folder; it uses a data folder of its
+own. A folder's Markdown files are read as they are; otherwise files are made. Three things in one run:
+
+`share_of_embedder_cpu`: CPU seconds the bare model takes for the same chunk texts, sorted by length in the same batches,
+in proportion to all that the workers, the parsing children, PostgreSQL and Valkey take from upload to publication. It
+hardly depends on what else the machine does; `share_of_embedder_speed`, by the clock, does.
+`short_texts`: seconds until the last of 646 short texts can be searched, from the first upload.
+`changed_file`: chunks that are embedded when one section of a file changes.
 """
 
 import json
@@ -10,6 +16,8 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = tempfile.TemporaryDirectory(prefix="zhiku-bench-")
@@ -25,14 +33,12 @@ import django
 
 django.setup()
 
-from django.db.models import Max, Min
-
 from accounts.acting import acting_principal
 from benchmarks.embedder import chinese, english
 from ingestion import services
 from ingestion.blobs import store
 from ingestion.embedding.registry import get_embedder
-from ingestion.models import UNFINISHED, Chunk, DocumentVersion, IngestJob
+from ingestion.models import UNFINISHED, CachedVector, Chunk, DocumentVersion
 from ingestion.values import SourceFile
 from kb_platform.embedded.session import ensure_services
 
@@ -47,56 +53,122 @@ def markdown(number: int, rng: random.Random) -> bytes:
     return f"# Manual {number}\n\n{english(8, rng)}\n\n".encode() + "\n\n".join(sections).encode()
 
 
-def ingest(files: list[bytes]) -> float:
-    """Seconds from the first claim to the last publication, with every worker started and warm."""
-    principal = acting_principal(None)
-    collection = services.create_collection(actor=principal, name="Benchmark")
-    uploads(principal, collection, [markdown(9999, random.Random(0))])
-    wait()
-    started = time.perf_counter()
-    uploads(principal, collection, files)
-    wait()
-    wall = time.perf_counter() - started
-    span = IngestJob.objects.exclude(version__file_name="warm.md").aggregate(
-        a=Min("started_at"), b=Max("ended_at")
-    )
-    assert not DocumentVersion.objects.exclude(state="live").exists()
-    return min(wall, (span["b"] - span["a"]).total_seconds())
+SHORT_TEXTS = 646
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def uploads(principal, collection, files: list[bytes]) -> None:
-    for number, content in enumerate(files):
-        name = f"{number}.md" if len(files) > 1 else "warm.md"
+def short_text(number: int, rng: random.Random) -> bytes:
+    """A question and its answer, every second one Chinese."""
+    text = chinese(60, rng) if number % 2 else english(25, rng)
+    return f"# {number}: {english(4, rng)}\n\n{text}\n".encode()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    wall_s: float
+    cpu_s: float
+
+
+def ingest(collection, files: Mapping[str, bytes]) -> Spent:
+    """From the first upload to the last publication, with every worker started and warm."""
+    cpu, started = tree_cpu_s(), time.perf_counter()
+    for name, content in files.items():
         services.upload_document(
-            actor=principal, collection=collection, file=SourceFile(name=name, blob=store([content]))
+            actor=acting_principal(None),
+            collection=collection,
+            file=SourceFile(name=name, blob=store([content])),
         )
-
-
-def wait() -> None:
     while DocumentVersion.objects.filter(state__in=UNFINISHED).exists():
-        time.sleep(0.1)
+        time.sleep(0.2)
+    spent = Spent(wall_s=time.perf_counter() - started, cpu_s=tree_cpu_s() - cpu)
+    odd = DocumentVersion.objects.filter(document__collection=collection).exclude(
+        state__in=("live", "partly_live", "superseded")
+    )
+    assert not odd.exists(), list(odd.values_list("file_name", "state", "reason_code"))[:5]
+    return spent
 
 
-def main(count: int) -> None:
-    rng = random.Random(7)
-    files = [markdown(number, rng) for number in range(count)]
-    with ensure_services(workers=True):
-        seconds = ingest(files)
-        texts = list(
-            Chunk.objects.exclude(version__file_name="warm.md").values_list("embedding_text", flat=True)
-        )
+def tree_cpu_s() -> float:
+    """CPU seconds of this process and all below it, the ended ones included: workers, children, servers."""
+    parents, ticks = {}, {}
+    for entry in Path("/proc").iterdir():
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split() if entry.name.isdigit() else []
+        except OSError:
+            continue
+        if fields:
+            parents[int(entry.name)], ticks[int(entry.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    return sum(own for pid, own in ticks.items() if _is_below(pid, os.getpid(), parents)) / TICKS
+
+
+def _is_below(pid: int, top: int, parents: Mapping[int, int]) -> bool:
+    while pid > 1 and pid != top:
+        pid = parents.get(pid, 0)
+    return pid == top
+
+
+def bare_model(texts: list[str]) -> Spent:
     embedder = get_embedder()
     embedder.embed_documents(texts[:16])
-    started = time.perf_counter()
+    started, cpu = time.perf_counter(), time.process_time()
     embedder.embed_documents(texts)
-    raw = time.perf_counter() - started
+    return Spent(wall_s=time.perf_counter() - started, cpu_s=time.process_time() - cpu)
+
+
+def corpus(source: str) -> dict[str, bytes]:
+    if not source.isdigit():
+        folder = Path(source)
+        return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.md"))}
+    rng = random.Random(7)
+    return {f"{number}.md": markdown(number, rng) for number in range(int(source))}
+
+
+def embedded_again(collection) -> dict[str, int]:
+    """A file with one section changed: its chunks, and those that were embedded."""
+    before = markdown(2, random.Random(3))
+    ingest(collection, {"changed.md": before})
+    known = CachedVector.objects.count()
+    ingest(collection, {"changed.md": before.replace(b"## 2.4", b"One sentence more.\n\n## 2.4")})
+    chunks = Chunk.objects.filter(version__file_name="changed.md", version__state="live").count()
+    return {"chunks": chunks, "embedded_again": CachedVector.objects.count() - known}
+
+
+def main(source: str) -> None:
+    files = corpus(source)
+    rng = random.Random(11)
+    short = {f"short/{number}.md": short_text(number, rng) for number in range(SHORT_TEXTS)}
+    with ensure_services(workers=True):
+
+        def collection(name: str):
+            return services.create_collection(actor=acting_principal(None), name=name)
+
+        ingest(collection("Warm"), {"warm.md": markdown(9999, random.Random(0))})
+        own = collection("Files")
+        spent = ingest(own, files)
+        texts = list(Chunk.objects.filter(document__collection=own).values_list("embedding_text", flat=True))
+        short_spent = ingest(collection("Short"), short)
+        again = embedded_again(collection("Changed"))
+    distinct = list(dict.fromkeys(texts))
+    raw = bare_model(distinct)
     result = {
-        "files": count,
+        "source": Path(source).name,
+        "files": len(files),
         "chunks": len(texts),
-        "bytes": sum(map(len, files)),
-        "chunks_per_s": round(len(texts) / seconds, 1),
-        "embedder_chunks_per_s": round(len(texts) / raw, 1),
-        "share_of_embedder_speed": round(raw / seconds, 3),
+        "distinct_texts": len(distinct),
+        "bytes": sum(map(len, files.values())),
+        "cpu_s": round(spent.cpu_s, 1),
+        "embedder_cpu_s": round(raw.cpu_s, 1),
+        "share_of_embedder_cpu": round(raw.cpu_s / spent.cpu_s, 3),
+        "wall_s": round(spent.wall_s, 1),
+        "embedder_wall_s": round(raw.wall_s, 1),
+        "share_of_embedder_speed": round(raw.wall_s / spent.wall_s, 3),
+        "short_texts": {
+            "files": len(short),
+            "wall_s": round(short_spent.wall_s, 1),
+            "cpu_s": round(short_spent.cpu_s, 1),
+        },
+        "changed_file": again,
+        "load": os.getloadavg()[0],
     }
     print(json.dumps(result))
     results = Path(__file__).parent / "results"
@@ -105,4 +177,4 @@ def main(count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 60)
+    main(sys.argv[1] if len(sys.argv) > 1 else "60")

@@ -250,9 +250,12 @@ def _chunk(
 
 def embed_and_publish(leases: Sequence[Lease], embedder: Embedder) -> None:
     """Embed the chunks of several versions together, then publish each. Lost leases drop out on the way."""
-    chunks = {
-        lease: list(Chunk.objects.filter(version_id=lease.version_id).order_by("order")) for lease in leases
-    }
+    chunks: dict[Lease, list[Chunk]] = {lease: [] for lease in leases}
+    by_version = {lease.version_id: own for lease, own in chunks.items()}
+    for chunk in (
+        Chunk.objects.filter(version_id__in=by_version).select_related("generation").order_by("order")
+    ):
+        by_version[chunk.version_id].append(chunk)
     vectors = _embed(chunks, embedder)
     for lease, own in chunks.items():
         try:
@@ -278,8 +281,11 @@ def _embed(chunks: dict[Lease, list[Chunk]], embedder: Embedder) -> dict[bytes, 
 
 
 def _note_embedded(chunks: dict[Lease, list[Chunk]], vectors: dict[bytes, NDArray[np.float32]]) -> None:
+    """Tell how far the larger ones are. What is not begun has nothing to tell, and what is complete is told as it is published."""
     for lease, own in chunks.items():
         done = sum(bytes(chunk.text_hash) in vectors for chunk in own)
+        if done in (0, len(own)):
+            continue
         try:
             ledger.note(lease, done=done, total=len(own), unit="chunks")
         except StaleLease:

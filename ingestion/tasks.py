@@ -18,6 +18,7 @@ from ingestion.models import Document, DocumentVersion, IngestJob, VersionPart
 from ingestion.rendering import page_images
 from kb_platform.jobs import enqueue
 from kb_platform.outages import as_outage, is_out_of_space
+from kb_platform.runtime_config import store as configuration
 
 log = logging.getLogger(__name__)
 TASK_S = 60.0  # one task works this long at most, then rings for its successor
@@ -96,7 +97,7 @@ def at_work(leases: list[Lease]) -> Iterator[None]:
     unexpected is counted against it.
     """
     try:
-        with ledger.heartbeat(leases):
+        with ledger.heartbeat(leases), configuration.read_once():
             yield
     except StaleLease:
         log.info("job taken over, cancelled, or put behind short ones")

@@ -5,7 +5,8 @@ at its first read; so a change holds from the next request on, in every process.
 values that were read go on holding.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -47,6 +48,16 @@ _of_request: ContextVar[list[Values] | None] = ContextVar("runtime_config", defa
 def begin_request() -> None:
     """From here on the first read asks for the stamp, and later ones of the same request do not."""
     _of_request.set([])
+
+
+@contextmanager
+def read_once() -> Iterator[None]:
+    """Within the block the stamp is asked for once, as within a request: for a job that reads settings at every step."""
+    token = _of_request.set([])
+    try:
+        yield
+    finally:
+        _of_request.reset(token)
 
 
 def current() -> Values:
