@@ -6,6 +6,7 @@ warning; a file in which nothing can be read is refused. The only module, with p
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import PurePath
 from typing import Any
@@ -18,6 +19,7 @@ from ingestion.parsing.formats import Source
 from ingestion.parsing.limits import MAX_PAGES
 from ingestion.parsing.pdf_elements import elements_of
 from ingestion.parsing.pdf_page import LEAST_CHARACTERS, Page, read_page
+from ingestion.parsing.pdf_pictures import with_pictures
 from ingestion.parsing.pdf_scan import Scans, spans
 
 _TELL_EVERY = 20
@@ -68,7 +70,7 @@ def parse(source: Source) -> ParsedDocument:
     metadata = document.metadata or {}
     written = (metadata.get("title") or "").strip()
     first_title = next((e.text for e in elements if e.kind is Kind.TITLE), "")
-    return ParsedDocument(
+    parsed = ParsedDocument(
         media_type="application/pdf",
         elements=tuple(elements),
         quality=Quality(
@@ -87,6 +89,9 @@ def parse(source: Source) -> ParsedDocument:
         parts=tuple(parts),
         properties={"outline": [title for _level, title, _page in outline[:500]]} if outline else {},
     )
+    scanned = {*scans.confidence, *scans.unread, *scans.pictured}
+    going_on = replace(source, recognising=lambda count: source.recognising(scans.started + count))
+    return with_pictures(parsed, document, [p for p in pages if p.number not in scanned], going_on)
 
 
 def _open(data: bytes) -> Any:

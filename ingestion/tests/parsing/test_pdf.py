@@ -3,6 +3,7 @@
 import pymupdf
 import pytest
 
+from ingestion.parsing import pdf_pictures
 from ingestion.parsing.elements import Kind
 from ingestion.parsing.errors import Rejected
 from ingestion.parsing.pdf import spans
@@ -311,3 +312,22 @@ def test_files_put_into_a_pdf_are_its_attachments_and_dates_are_read() -> None:
     assert (parsed.author, parsed.created) == ("Ada", "2024-01-31T12:00:00+08:00")
     assert parsed.modified == "2024-01-01T00:00:00"
     assert parsed.quality.warnings == ()
+
+
+def test_a_picture_takes_the_place_of_its_caption_and_a_logo_is_left_out(monkeypatch) -> None:
+    monkeypatch.setattr(pdf_pictures, "with_picture_text", lambda document, source: document)
+    pixels, logo = (pymupdf.Pixmap(pymupdf.csRGB, pymupdf.IRect(0, 0, 200, 200)) for _ in range(2))
+    pixels.clear_with(90)
+    logo.clear_with(30)
+    document = pymupdf.open(
+        stream=pdf(*[[(50, 60, "Before."), (50, 430, "Figure 1: The pump"), (50, 500, "After.")]] * 3)
+    )
+    document[0].insert_image((50, 200, 300, 410), pixmap=pixels, keep_proportion=False)
+    document[1].insert_image((50, 200, 300, 410), pixmap=logo, keep_proportion=False)
+    for page in (document[0], document[2]):
+        page.insert_image((350, 200, 550, 410), xref=document[1].get_images()[0][0], keep_proportion=False)
+    parsed = read_pdf(document.tobytes())
+    (picture,) = [e for e in parsed.elements if e.kind is Kind.IMAGE]
+    assert (picture.text, picture.page, picture.picture) == ("Figure 1: The pump", 1, parsed.parts[0].digest)
+    assert len(parsed.parts) == parsed.quality.pictures == 1
+    assert [e.text for e in parsed.elements if e.page == 1][:2] == ["Figure 1: The pump", "After."]
