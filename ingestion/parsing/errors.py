@@ -101,6 +101,7 @@ _WARNINGS: dict[str, str] = {
     "formats_lost": _(
         "The formats of the cells are damaged: dates and percentages are shown as plain numbers."
     ),
+    "second_reader": _("A simpler reader had to read this file; headings and tables may be missing."),
     "deep_nesting": _("Very deep nesting was flattened."),
 }
 _UNKNOWN_REASON = _("The file could not be read.")

@@ -17,6 +17,10 @@ LIGHT_MODULES = (
     "ingestion.parsing.delimited",
     "chardet",
 )
+# What the second reader can try when the first stops. Named here, so that a child imports it only then.
+SECOND_READING = frozenset(
+    {DocumentKind.DOCX, DocumentKind.PPTX, DocumentKind.HTML, DocumentKind.ODT, DocumentKind.RTF}
+)
 MAX_TEXT_BYTES = 20_000_000
 
 
@@ -31,11 +35,20 @@ def resolve(file: IO[bytes], kind: DocumentKind, *, file_name: str) -> DocumentK
 def parse(file: IO[bytes], source: Source, *, kind: DocumentKind) -> ParsedDocument:
     """Read one open file of a resolved kind, without limits of its own: call `sandbox.parse_file` instead.
 
-    source: all but the data, which is read here. Raises Rejected, or whatever a parser trips over.
+    source: all but the data, which is read here. Where a parser stops unexpectedly, the second reader tries.
+    Raises Rejected, or whatever the last of them trips over.
     """
     found = FORMAT_OF[kind]
     data = file.read()
     if found.is_text and not found.holds_files and len(data) > MAX_TEXT_BYTES:
         raise Rejected("too_large", limit=f"{MAX_TEXT_BYTES // 1_000_000} MB of text")
-    module = importlib.import_module(f"ingestion.parsing.{found.module}")
-    return cast(ParsedDocument, module.parse(replace(source, data=data)))
+    source = replace(source, data=data)
+    try:
+        module = importlib.import_module(f"ingestion.parsing.{found.module}")
+        return cast(ParsedDocument, module.parse(source))
+    except (Rejected, MemoryError):
+        raise
+    except Exception:
+        if kind not in SECOND_READING:
+            raise
+        return importlib.import_module("ingestion.parsing.second_reader").parse(source, kind=kind)  # type: ignore[no-any-return]
