@@ -15,10 +15,9 @@ from django.utils.translation import gettext as _
 
 from ingestion.fields import clean_values, fields_of, merged
 from ingestion.models import Document, MetadataField
-from ingestion.values import WORDS, MetadataChange
+from ingestion.values import MetadataChange
 from kb_platform.errors import InvalidInput
 
-ATTRIBUTES = (*WORDS, "tags", "metadata")
 Attributes = dict[str, Any]
 
 

@@ -73,11 +73,6 @@ def lone_character(question: str) -> str | None:
     return terms[0] if len(terms) == 1 and re.fullmatch(f"[{CJK}]", terms[0]) else None
 
 
-def normalise(text: str) -> str:
-    """NFKC (full width to half), simplified characters, lower case; characters that no index can hold become U+FFFD."""
-    return _fold(text).lower()
-
-
 def locate(text: str, tokens: Collection[str]) -> list[Occurrence]:
     """Where `tokens` (as `analyze` gives them) stand in the original text: in order, merged, never overlapping."""
     wanted = frozenset(tokens)

@@ -31,7 +31,6 @@ from ingestion.parsing.prose import cjk_share, collapse
 from ingestion.parsing.tables import Cell, read_table
 
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
-_P14 = "{http://schemas.microsoft.com/office/powerpoint/2010/main}"
 _MAX_SLIDES = 2_000
 _MAX_DEPTH = 60
 _MOST_NAMED = 30

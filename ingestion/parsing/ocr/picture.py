@@ -86,10 +86,6 @@ def skew_of(quads: Sequence[Quad]) -> float:
     return angle if _LEAST_SKEW < abs(angle) < _MOST_SKEW and agree > 0.6 * len(angles) else 0.0
 
 
-def height_of(quads: Sequence[Quad]) -> float:
-    return median(min(_sides(quad)) for quad in quads) if len(quads) else 0.0
-
-
 def _sides(quad: Quad) -> tuple[float, float]:
     return float(np.linalg.norm(quad[1] - quad[0])), float(np.linalg.norm(quad[3] - quad[0]))
 

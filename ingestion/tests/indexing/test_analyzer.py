@@ -13,7 +13,6 @@ from ingestion.indexing.analyzer import (
     distinct_query_terms,
     locate,
     lone_character,
-    normalise,
     term_id,
 )
 from ingestion.indexing.numerals import read_numeral
@@ -129,8 +128,8 @@ def test_numerals_are_read(numeral, digits):
     assert read_numeral(numeral) == digits
 
 
-def test_normalise_folds_width_case_and_script():
-    assert normalise("ＡＢＣ　員工ﬁ") == "abc 员工fi"
+def test_width_case_and_script_make_no_difference():
+    assert analyze("ＡＢＣ　員工ﬁ") == analyze("abc 员工fi")
 
 
 def marked(text: str, question: str) -> list[str]:
