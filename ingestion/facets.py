@@ -44,48 +44,84 @@ class Count:
 Counts = dict[str, list[Count]]
 
 
-def count_facets(
-    documents: QuerySet[Document], names: Collection[str], *, own_keys: Sequence[str] | None = ()
-) -> Counts:
-    """By name: the values that occur, those of most documents first.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is to be counted, and of which documents.
 
     names: of COLUMNS, or "tag". own_keys: of own fields whose texts and truth values are counted under `metadata.<key>`;
     None for all there are.
     """
-    wanted = [name for name in COLUMNS if name in names]
-    parts = [_column_counts(wanted)] if wanted else []
-    found: Counts = {name: [] for name in wanted}
-    if "tag" in names:
-        found["tag"] = []
-        parts.append("select -1, tag, '', count(*) from d, unnest(d.f_tags) as tag group by tag")
-    if own_keys is None or own_keys:
-        found |= {PREFIX + key: [] for key in own_keys or ()}
-        parts.append(OWN_COUNTS)
-    if not parts:
-        return found
-    for mark, value, label, count in _rows(documents, wanted, parts, own_keys):
-        name = "tag" if mark == -1 else PREFIX + label if mark == -2 else wanted[_place(mark, len(wanted))]
+
+    documents: QuerySet[Document]
+    names: Collection[str]
+    own_keys: Sequence[str] | None = ()
+
+    @property
+    def columns(self) -> list[str]:
+        return [name for name in COLUMNS if name in self.names]
+
+    @property
+    def has_own(self) -> bool:
+        return self.own_keys is None or bool(self.own_keys)
+
+    def name_of(self, mark: int, label: str) -> str:
+        """Which facet a row of the answer counts."""
+        if mark == -1:
+            return "tag"
+        return PREFIX + label if mark == -2 else self.columns[_place(mark, len(self.columns))]
+
+    def nothing(self) -> Counts:
+        """All that is asked for, as if there were no document."""
+        names = [*self.columns, *(["tag"] if "tag" in self.names else [])]
+        return {name: [] for name in (*names, *(PREFIX + key for key in self.own_keys or ()))}
+
+
+def count_facets(
+    documents: QuerySet[Document], names: Collection[str], *, own_keys: Sequence[str] | None = ()
+) -> Counts:
+    """By name: the values that occur, those of most documents first."""
+    return count_together([Asked(documents=documents, names=names, own_keys=own_keys)])
+
+
+def count_together(asked: Sequence[Asked]) -> Counts:
+    """The same of several sets of documents, each asked for other names, in one query."""
+    found: Counts = {}
+    for each in asked:
+        found |= each.nothing()
+    for number, mark, value, label, count in _rows(asked):
+        name = asked[number].name_of(mark, label)
         rows = found.setdefault(name, [])
         if value and len(rows) < MOST_OPTIONS:
             rows.append(Count(value=value, count=count, label=label if name == "owner" else ""))
     return found
 
 
-OWN_COUNTS = (
-    "select -2, e.value #>> '{}', e.key, count(*) from d, jsonb_each(d.f_metadata) as e "
-    "where jsonb_typeof(d.f_metadata) = 'object' and (%s::text[] is null or e.key = any(%s)) "
-    "and jsonb_typeof(e.value) in ('string', 'boolean') group by e.key, 2"
-)
+def _parts(each: Asked, number: int) -> tuple[list[str], list[Any]]:
+    """SQL that counts the rows of the table `d<number>`, and its parameters."""
+    parts: list[str] = [_column_counts(each.columns, number)] if each.columns else []
+    if "tag" in each.names:
+        parts.append(
+            f"select {number}, -1, tag, '', count(*) from d{number}, unnest(f_tags) as tag group by tag"  # noqa: S608
+        )
+    if not each.has_own:
+        return parts, []
+    parts.append(
+        f"select {number}, -2, e.value #>> '{{}}', e.key, count(*) from d{number}, jsonb_each(f_metadata) as e "  # noqa: S608
+        "where jsonb_typeof(f_metadata) = 'object' and (%s::text[] is null or e.key = any(%s)) "
+        "and jsonb_typeof(e.value) in ('string', 'boolean') group by e.key, 3"
+    )
+    keys = None if each.own_keys is None else list(each.own_keys)
+    return parts, [keys, keys]
 
 
-def _column_counts(wanted: Sequence[str]) -> str:
+def _column_counts(wanted: Sequence[str], number: int) -> str:
     """SQL made of names of this module alone. In each row one column has a value, and GROUPING tells which."""
     columns = [f"f_{name}" for name in wanted]
     owner = "coalesce(f_owner_name, '')" if "owner" in wanted else "''"
     sets = [f"({name}, f_owner_name)" if name == "f_owner" else f"({name})" for name in columns]
     listed = ", ".join(columns)
     return (
-        f"select grouping({listed}), coalesce({listed}, ''), {owner}, count(*) from d "  # noqa: S608
+        f"select {number}, grouping({listed}), coalesce({listed}, ''), {owner}, count(*) from d{number} "  # noqa: S608
         f"group by grouping sets ({', '.join(sets)})"
     )
 
@@ -96,29 +132,40 @@ def _place(mark: int, width: int) -> int:
     return width - missing.bit_length()
 
 
-def _rows(
-    documents: QuerySet[Document], wanted: Sequence[str], parts: Sequence[str], own_keys: Sequence[str] | None
-) -> list[tuple[int, str, str, int]]:
-    """(mark, value, label, count), the greatest counts first; none when it is known that there are none."""
-    columns = {f"f_{name}": COLUMNS[name]() for name in wanted}
-    columns |= {"f_tags": F("tags"), "f_metadata": F("metadata")}
-    if "owner" in wanted:
-        named = NullIf("owner__name", Value(""))
-        columns["f_owner_name"] = Coalesce(named, "owner__email", output_field=TextField())
-    try:
-        inner, values = documents.order_by().values(**columns).query.sql_with_params()
-    except EmptyResultSet:
+def _rows(asked: Sequence[Asked]) -> list[tuple[int, int, str, str, int]]:
+    """(place in `asked`, mark, value, label, count), the greatest counts first; none of what is known to be empty."""
+    tables: list[str] = []
+    counts: list[str] = []
+    of_tables: list[Any] = []
+    of_counts: list[Any] = []
+    for number, each in enumerate(asked):
+        parts, values = _parts(each, number)
+        try:
+            inner, parameters = _table(each).query.sql_with_params()
+        except EmptyResultSet:
+            continue
+        if parts:
+            tables.append(f"d{number} as ({inner})")
+            counts += parts
+            of_tables += parameters
+            of_counts += values
+    if not counts:
         return []
-    parameters: list[Any] = list(values)
-    if OWN_COUNTS in parts:
-        keys = None if own_keys is None else list(own_keys)
-        parameters += [keys, keys]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"with d as ({inner}) {' union all '.join(parts)} order by 4 desc, 2",
-            parameters,
+            f"with {', '.join(tables)} {' union all '.join(counts)} order by 5 desc, 3",
+            [*of_tables, *of_counts],
         )
         return list(cursor.fetchall())
+
+
+def _table(each: Asked) -> QuerySet[Document, Any]:
+    columns = {f"f_{name}": COLUMNS[name]() for name in each.columns}
+    columns |= {"f_tags": F("tags"), "f_metadata": F("metadata")}
+    if "owner" in each.columns:
+        named = NullIf("owner__name", Value(""))
+        columns["f_owner_name"] = Coalesce(named, "owner__email", output_field=TextField())
+    return each.documents.order_by().values(**columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, F, Q, QuerySet, Value
+from django.db.models import Count, F, FilteredRelation, Q, QuerySet, Value
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -21,7 +21,7 @@ from accounts.models import BuiltinGroup, GroupScopeGrant, UserScopeGrant
 from accounts.permissions.visibility import scope_levels
 from accounts.values import Permission, Principal
 from ingestion.conditions import MAX_CONDITIONS, PREFIX, conditions_in
-from ingestion.facets import COLUMNS, Counts, count_facets
+from ingestion.facets import COLUMNS, Asked, Counts, count_together
 from ingestion.fields import PICKED
 from ingestion.models import Collection, Document, MetadataField, SavedView
 from ingestion.selectors import (
@@ -189,8 +189,15 @@ class Listing:
         return page
 
     @cached_property
+    def _collections_with_fields(self) -> list[Collection]:
+        """A row for each field in use, joined as `field_row`, and one for a collection without any."""
+        in_use = FilteredRelation("fields", condition=Q(fields__removed_at=None))
+        rows = Collection.objects.filter(scope_id__in=list(self.levels)).annotate(field_row=in_use)
+        return list(rows.select_related("field_row").order_by("name", "pk"))  # type: ignore[misc]
+
+    @cached_property
     def collections(self) -> list[Collection]:
-        return list(Collection.objects.filter(scope_id__in=list(self.levels)).order_by("name", "pk"))
+        return list({row.pk: row for row in self._collections_with_fields}.values())
 
     @cached_property
     def targets(self) -> list[Collection]:
@@ -204,11 +211,8 @@ class Listing:
     @cached_property
     def field_rows(self) -> list[MetadataField]:
         """The fields in use of all visible collections, oldest first."""
-        return list(
-            MetadataField.objects.filter(
-                collection__in=[row.pk for row in self.collections], removed_at=None
-            ).order_by("pk")
-        )
+        fields = [getattr(row, "field_row", None) for row in self._collections_with_fields]
+        return sorted((field for field in fields if field), key=lambda field: field.pk)
 
     @cached_property
     def own_fields(self) -> dict[str, MetadataField]:
@@ -225,16 +229,16 @@ class Listing:
     def facets(self) -> Counts:
         """The values that each filter can be set to, with how many documents that leaves beside the other filters."""
         own = [key for key, field in self.own_fields.items() if field.kind in PICKED]
-        found: Counts = {}
-        for without in self._combinations(own):
-            query = without_filter(self.query, without) if without else self.query
-            documents = query.matching(self._plain)
-            names = {without} if without else {*COLUMNS, "tag", *(PREFIX + key for key in own)}
-            if not without:
-                names -= set(self.query.values)
-            keys = [name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)]
-            found |= count_facets(documents, names, own_keys=keys)
-        return found
+        return count_together([self._asked(without, own) for without in self._combinations(own)])
+
+    def _asked(self, without: str, own: Sequence[str]) -> Asked:
+        """What a filter that is set offers, or with "" all the others."""
+        query = without_filter(self.query, without) if without else self.query
+        names = {without} if without else {*COLUMNS, "tag", *(PREFIX + key for key in own)}
+        if not without:
+            names -= set(self.query.values)
+        keys = [name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)]
+        return Asked(documents=query.matching(self._plain), names=names, own_keys=keys)
 
     def _combinations(self, own: Sequence[str]) -> list[str]:
         """Nothing, for the filters that are not set, and each filter that is set and offers values."""
