@@ -202,9 +202,10 @@ def spans(numbers: Iterable[int]) -> str:
 
 
 def reasons_of(version: DocumentVersion) -> list[str]:
-    """What was not read well, or not at all, and why: a sentence each; nothing for what was read well."""
+    """What to know of how it was read, a sentence each: first what is missing, then what is uncertain or of form."""
     report = version.quality or {}
-    sentences = [warning_text(warning) for warning in report.get("warnings", ())]
+    warnings = sorted(report.get("warnings", ()), key=lambda warning: warning.partition(":")[0] not in LACKING)
+    sentences = [warning_text(warning) for warning in warnings]
     unsure = [page.number for page in pages_of(report) if page.problem == "uncertain"]
     if unsure:
         sentences.append(

@@ -86,6 +86,7 @@ class Citation(models.Model):
     page = models.PositiveIntegerField(null=True)
     heading_path: Any = models.JSONField(default=list)
     quote = models.TextField()
+    is_corrected = models.BooleanField(default=False, help_text="The passage had been corrected by people")
 
     class Meta:
         ordering = ["n"]

@@ -135,6 +135,7 @@ def citation_json(citation: ShownCitation) -> dict[str, Any]:
         "page": citation.page,
         "heading_path": list(citation.heading_path),
         "quote": citation.quote,
+        "is_corrected": citation.is_corrected,
         "url": source_url(citation),
     }
 

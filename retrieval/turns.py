@@ -46,6 +46,7 @@ class SourceCard:
     url: str
     numbers: tuple[int, ...]
     place: str
+    is_corrected: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,4 +204,5 @@ def _sources(message: ShownMessage, names: dict[str, str]) -> Iterable[SourceCar
             url=citation_url(message.uid, cited[0]),
             numbers=tuple(citation.n for citation in cited),
             place=place or (cited[0].heading_path[-1] if cited[0].heading_path else ""),
+            is_corrected=any(citation.is_corrected for citation in cited),
         )

@@ -128,6 +128,7 @@ def _shown_citations(citations: Iterable[Citation]) -> Iterable[ShownCitation]:
                 quote=citation.quote,
                 first_element=citation.first_element,
                 last_element=citation.last_element,
+                is_corrected=citation.is_corrected,
             )
 
 

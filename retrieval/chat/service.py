@@ -242,6 +242,7 @@ def _complete(
             page=quotation.page,
             heading_path=list(quotation.passage.heading_path),
             quote=quotation.quote,
+            is_corrected=quotation.passage.is_corrected,
         )
         for quotation in (extracted.quotations if extracted else ())
     )

@@ -15,7 +15,10 @@ class Progress(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownCitation:
-    """A numbered source of an answer, open to whoever gets this value. `quote` stands in the source as it is here."""
+    """A numbered source of an answer, open to whoever gets this value. `quote` stands in the source as it is here.
+
+    `is_corrected`: in the words of people who corrected the passage, which the file says otherwise.
+    """
 
     n: int
     document_uid: str
@@ -26,6 +29,7 @@ class ShownCitation:
     quote: str
     first_element: int
     last_element: int
+    is_corrected: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

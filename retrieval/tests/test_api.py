@@ -114,7 +114,17 @@ def test_chat_answers_in_the_agreed_shape(handbook, api, reader):
     }  # fmt: skip
     assert "145" in body["answer"]
     (citation,) = body["citations"]
-    assert set(citation) == {"n", "document_id", "title", "version", "page", "heading_path", "quote", "url"}
+    assert set(citation) == {
+        "n",
+        "document_id",
+        "title",
+        "version",
+        "page",
+        "heading_path",
+        "quote",
+        "is_corrected",
+        "url",
+    }
 
 
 def test_conversations_are_listed_read_and_deleted_by_their_owner_alone(handbook, api, reader, outsider):
