@@ -204,12 +204,24 @@ def spans(numbers: Iterable[int]) -> str:
 def reasons_of(version: DocumentVersion) -> list[str]:
     """What to know of how it was read, a sentence each: first what is missing, then what is uncertain or of form."""
     report = version.quality or {}
-    warnings = sorted(report.get("warnings", ()), key=lambda warning: warning.partition(":")[0] not in LACKING)
-    sentences = [warning_text(warning) for warning in warnings]
+    lacking: list[str] = []
+    of_form: list[str] = []
+    for warning in report.get("warnings", ()):
+        (lacking if warning.partition(":")[0] in LACKING else of_form).append(warning_text(warning))
+    return list(dict.fromkeys([*lacking, *_doubts(report), *of_form]))
+
+
+def _doubts(report: Mapping[str, Any]) -> list[str]:
+    """What was read and may be wrong."""
+    sentences: list[str] = []
     unsure = [page.number for page in pages_of(report) if page.problem == "uncertain"]
     if unsure:
         sentences.append(
-            _("Text on pages %(pages)s was recognised in pictures and is uncertain.")
+            ngettext(
+                "Text on page %(pages)s was recognised in pictures and is uncertain.",
+                "Text on pages %(pages)s was recognised in pictures and is uncertain.",
+                len(unsure),
+            )
             % {"pages": spans(unsure)}
         )
     elif (report.get("ocr_confidence") or 1.0) < SURE:
@@ -218,7 +230,7 @@ def reasons_of(version: DocumentVersion) -> list[str]:
         sentences.append(_("Hardly any text was found in the pictures."))
     if (garbled := report.get("garble_ratio") or 0.0) >= GARBLE_PARTLY:
         sentences.append(_("%(share)s of the characters cannot be read.") % {"share": percent(garbled)})
-    return list(dict.fromkeys(sentences))
+    return sentences
 
 
 def verdict_text(version: DocumentVersion) -> str:

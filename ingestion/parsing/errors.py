@@ -4,7 +4,8 @@ Codes and parameters are stored and cross process borders; sentences are made at
 reader's language. Django is imported only then, so that the parsing child starts without it.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 
 # The file may be innocent: worth another attempt, and quarantine rather than rejection after the last.
 DOUBTFUL_CODES = frozenset({"crashed", "timeout"})
@@ -104,7 +105,30 @@ _WARNINGS: dict[str, str] = {
     "second_reader": _("A simpler reader had to read this file; headings and tables may be missing."),
     "deep_nesting": _("Very deep nesting was flattened."),
 }
+# Values of parameters that are words; a number in one stands as %(n)s here.
+_VALUES = frozenset(
+    {
+        _("plain text"),
+        _("memory"),
+        _("%(n)s elements"),
+        _("%(n)s pages"),
+        _("%(n)s parts"),
+        _("%(n)s slides"),
+        _("%(n)s sheets"),
+        _("%(n)s rows in a sheet"),
+        _("%(n)s cells"),
+        _("%(n)s values"),
+        _("%(n)s megapixels"),
+        _("%(n)s groups in groups"),
+        _("%(n)s MB unpacked"),
+        _("%(n)s MB of text"),
+        _("%(n)s MB of result"),
+        _("compression ratio %(n)s"),
+        _("nesting depth %(n)s"),
+    }
+)
 _UNKNOWN_REASON = _("The file could not be read.")
+_NUMBER = re.compile(r"\d[\d,]*")
 _DEFAULTS = {
     "kind": "?",
     "program": "?",
@@ -157,4 +181,14 @@ def _render(sentence: str, params: Mapping[str, object]) -> str:
 
     from ingestion.parsing.formats import supported_labels
 
-    return gettext(sentence) % {**_DEFAULTS, "supported": supported_labels(), **params}
+    told = {name: _value(value, gettext) for name, value in params.items()}
+    return gettext(sentence) % {**_DEFAULTS, "supported": supported_labels(), **told}
+
+
+def _value(value: object, translate: Callable[[str], str]) -> object:
+    """The value in the reader's language where it is one of ours."""
+    pattern = _NUMBER.sub("%(n)s", value, count=1) if isinstance(value, str) else ""
+    if pattern not in _VALUES:
+        return value
+    number = _NUMBER.search(str(value))
+    return translate(pattern) % {"n": number[0] if number else ""}

@@ -34,3 +34,12 @@ def test_an_unknown_code_is_a_programming_error() -> None:
 def test_warnings_name_their_pages() -> None:
     assert warning_text("pages_without_text:1–3").startswith("The text in the pictures of pages 1–3 ")
     assert warning_text("something else") == "something else"
+
+
+def test_limits_and_kinds_are_told_in_the_readers_language() -> None:
+    from django.utils import translation
+
+    with translation.override("zh-hans"):
+        assert "1,000 个工作表" in reason_text("too_large", {"limit": "1,000 sheets"})
+        assert "纯文本" in reason_text("wrong_name", {"named": ".odt", "kind": "plain text"})
+        assert "64 MB" in reason_text("too_large", {"limit": "64 MB"})
