@@ -27,6 +27,7 @@ _STEP = re.compile(
 )
 _BULLET = re.compile(r"^(?:[-*+•·●○◦▪▫■□◆◇‣⁃–—➢➤✓✔★☆]|\uf0b7|\uf0a7|\uf06c|\uf0d8)\s+(?=\S)")
 _TIGHT_BULLET = re.compile(r"^[•●○▪■◆‣➢➤\uf0b7\uf0a7\uf06c\uf0d8](?=\S)")
+_BOXES = "□■☐☑☒✓✔"  # of which several on one line are a choice, not a list
 _ENDS_SENTENCE = re.compile(r"[。；，;,.!！?？:：…]$")
 _NOT_A_TITLE = re.compile(r"^[\W\d_]*$")
 _MAX_CJK, _MAX_WORDS = 40, 15
@@ -75,7 +76,8 @@ def list_mark(line: str) -> ListMark | None:
         return ListMark(kind=Kind.STEP, text=line)
     for pattern in (_BULLET, _TIGHT_BULLET):
         if match := pattern.match(line):
-            return ListMark(kind=Kind.LIST_ITEM, text=line[match.end() :].strip())
+            is_choice = line[0] in _BOXES and any(box in line[1:] for box in _BOXES)
+            return None if is_choice else ListMark(kind=Kind.LIST_ITEM, text=line[match.end() :].strip())
     return None
 
 

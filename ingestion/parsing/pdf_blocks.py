@@ -38,6 +38,10 @@ _LEADERS = (
     ". . . . ",
     "····",
 )  # one of these is in a text that _LEADER finds, and found sooner
+_FIELD = re.compile(
+    r"^[^\s:：,，。;；][^:：,，。;；]{0,24}(?:：|:\s)\s*\S"
+)  # a name, and what is given for it
+_BOXES = ("☐", "☑", "☒", "□", "■")
 _TAIL = 8  # characters in which a sentence ends
 _LEAST_COLUMN = 60.0
 BOLD = 0.7  # share of bold letters that makes a line bold
@@ -216,10 +220,12 @@ def _begins(paragraph: _Paragraph, row: Row, text: str) -> bool:
         return True
     if _heads(paragraph, row, text) or (len(paragraph.rows) == 1 and _heads(paragraph, last, before)):
         return True
-    if list_mark(text) or _CAPTION.match(text) or _has_leader(before):
+    if list_mark(text) or text.startswith(_BOXES) or _CAPTION.match(text) or _has_leader(before):
         return True
     if row[0].mono:
         return False
+    if _short(paragraph, last) and _FIELD.match(before) and _FIELD.match(text):
+        return True
     ended = bool(_ENDS_SENTENCE.search(before[-_TAIL:]))
     indented = row[0].x0 > paragraph.left + 0.9 * size and last[0].x0 < row[0].x0 - 0.9 * size
     if indented and not list_mark(paragraph.texts[0]):

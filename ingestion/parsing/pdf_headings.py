@@ -169,10 +169,11 @@ def _outline_level(block: Block, titles: dict[tuple[int, str], int]) -> int:
 
 def _rank(block: Block, style: Typography) -> Rank | None:
     """Sort key of a heading (largest first), None for other blocks."""
+    stands_bold = block.bold and style.bold_stands_out and block.rows == 1
     if (
         block.kind not in {Kind.PARAGRAPH, Kind.STEP, Kind.LIST_ITEM}
         or block.rows > _MAX_ROWS
-        or not short_enough(block.text)
+        or not short_enough(block.text.rstrip(":：") if stands_bold else block.text)
     ):
         return None
     if block.parts >= _TABLE_PARTS:

@@ -118,12 +118,14 @@ def read_page(document: Any, number: int) -> Page:
         asides=list(_asides(raw)),
         has_images=bool(images),
     )
-    result.lines.extend(_form_values(page))
+    entered = _fill_in(page, result)
     result.notes.extend(_remarks(page))
     result.has_pictures = bool(images) or (
         result.characters < LEAST_CHARACTERS and bool(page.get_cdrawings())
     )
     _find_grids(page, result, raw)
+    if result.grids:
+        result.words = list(_words(page, entered))
     return result
 
 
@@ -217,22 +219,82 @@ def _stacked(lines: list[Line]) -> Line:
     )
 
 
-def _form_values(page: Any) -> Iterator[Line]:
-    """What was filled into form fields, as lines at the place of the field."""
-    for widget in page.widgets() or ():
-        value = widget.field_value
-        if not isinstance(value, str) or not value.strip() or widget.field_type in _NOT_TEXT_FIELDS:
-            continue
+def _fill_in(page: Any, result: Page) -> list[Line]:
+    """What was entered into form fields: on lines beside their labels, ticks in front of theirs; nothing is said twice."""
+    entered: list[Line] = []
+    if not (widgets := list(page.widgets() or ())):
+        return entered
+    printed = result.lines
+    result.lines = list(printed)
+    for widget in widgets:
         box = widget.rect
-        size = min(max(box.height * 0.7, 6.0), 11.0)
-        for number, text in enumerate(line for line in value.splitlines() if line.strip()):
-            top = box.y0 + number * size * 1.2
-            yield Line(text=text.strip(), x0=box.x0, y0=top, x1=box.x1, y1=min(top + size * 1.3, box.y1 + size), baseline=top + size, size=size, is_filled_in=True)  # fmt: skip
+        shown = [line for line in printed if box.contains(((line.x0 + line.x1) / 2, (line.y0 + line.y1) / 2))]
+        entries = _entries(widget)
+        if widget.field_type == pymupdf.PDF_WIDGET_TYPE_TEXT and _squeezed(shown) == _squeezed(entries):
+            for line in shown:
+                line.size, line.bold, line.is_filled_in = min(line.size, _LARGEST_ENTRY), 0.0, True
+            continue
+        if entries or widget.field_type in _MARKS:
+            result.lines = [line for line in result.lines if not any(line is other for other in shown)]
+        lines = list(_entry_lines(entries, box, printed))
+        entered.extend(lines)
+        label = _ticked(box, printed) if entries == [_TICKED] else None
+        if label:
+            label.text, label.x0 = f"{_TICKED} {label.text}", min(label.x0, box.x0)
+        else:
+            result.lines.extend(lines)
+    return entered
 
 
-_NOT_TEXT_FIELDS = frozenset(
-    {pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON, pymupdf.PDF_WIDGET_TYPE_BUTTON, pymupdf.PDF_WIDGET_TYPE_SIGNATURE}
-)  # fmt: skip
+def _ticked(box: Any, printed: list[Line]) -> Line | None:
+    """What stands right behind a box."""
+    beside = [
+        line
+        for line in printed
+        if -3 <= line.x0 - box.x1 < 2 * box.width + 8 and line.y0 <= (box.y0 + box.y1) / 2 <= line.y1
+    ]
+    return min(beside, key=lambda line: line.x0, default=None)
+
+
+def _entries(widget: Any) -> list[str]:
+    """The lines of a field as a reader sees them: the names of what was chosen, a tick in a box."""
+    value, kind = widget.field_value, widget.field_type
+    if kind in _MARKS:
+        return [_TICKED] if value and value != "Off" else []
+    if kind not in _WRITTEN:
+        return []
+    chosen = [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
+    names = dict(each for each in widget.choice_values or () if isinstance(each, tuple) and len(each) == 2)
+    return [line.strip() for each in chosen for line in names.get(each, each).splitlines() if line.strip()]
+
+
+def _squeezed(texts: list[Line] | list[str]) -> str:
+    return "".join("".join((text if isinstance(text, str) else text.text).split()) for text in texts)
+
+
+def _entry_lines(entries: list[str], box: Any, printed: list[Line]) -> Iterator[Line]:
+    size = min(max(box.height * 0.7, 6.0), _LARGEST_ENTRY)
+    alone = len(entries) == 1 and box.height < 2.5 * size
+    baseline = (box.y0 + box.y1) / 2 + 0.35 * size if alone else box.y0 + size
+    if alone:  # on one baseline with its label
+        beside = [
+            line
+            for line in printed
+            if abs(line.baseline - baseline) < 0.6 * size and (line.x0 >= box.x1 - 2 or line.x1 <= box.x0 + 2)
+        ]
+        near = min(beside, key=lambda line: max(line.x0 - box.x1, box.x0 - line.x1), default=None)
+        baseline = near.baseline if near else baseline
+    for number, text in enumerate(entries):
+        at = baseline + number * size * 1.2
+        yield Line(text=text, x0=box.x0, y0=at - size, x1=box.x1, y1=at + 0.3 * size, baseline=at, size=size, is_filled_in=True)  # fmt: skip
+
+
+_MARKS = frozenset({pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON})
+_WRITTEN = frozenset(
+    {pymupdf.PDF_WIDGET_TYPE_TEXT, pymupdf.PDF_WIDGET_TYPE_COMBOBOX, pymupdf.PDF_WIDGET_TYPE_LISTBOX}
+)
+_TICKED = "☑"
+_LARGEST_ENTRY = 11.0
 
 
 def _remarks(page: Any) -> Iterator[str]:
@@ -257,9 +319,15 @@ def _find_grids(page: Any, result: Page, raw: dict[str, Any]) -> None:
         raise
     except Exception:
         result.tables_failed = True
-        return
-    if result.grids:
-        result.words = [word[:5] for word in page.get_text("words", flags=_FLAGS)]
+
+
+def _words(page: Any, entered: list[Line]) -> Iterator[tuple[float, float, float, float, str]]:
+    """The words printed on the page, and what was entered into its fields in place of what these show."""
+    for x0, y0, x1, y1, text, *_rest in page.get_text("words", flags=_FLAGS):
+        x, y = (x0 + x1) / 2, (y0 + y1) / 2
+        if not any(line.x0 <= x <= line.x1 and line.y0 <= y <= line.y1 for line in entered):
+            yield x0, y0, x1, y1, text
+    yield from ((line.x0, line.y0, line.x1, line.y1, line.text) for line in entered)
 
 
 def _may_frame(rules: list[tuple[float, float, float, float]]) -> bool:

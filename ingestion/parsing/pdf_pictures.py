@@ -16,7 +16,7 @@ from ingestion.parsing.picture_text import with_picture_text
 
 _MOST_PICTURES, _MOST_BYTES = 100, 60_000_000
 _LEAST_PX, _MOST_PX = 100, 60_000_000
-_LEAST_SHARE, _MOST_SHARE = 0.03, 0.9  # of the page
+_LEAST_SHARE, _MOST_SHARE = 0.015, 0.9  # of the page
 _LONGEST = 8.0  # a side as a multiple of the other: beyond it is a rule or a banner
 _SHOWN_AGAIN = 3  # pages from which a picture is furniture
 _NEAR = 40.0  # points between a picture and its caption

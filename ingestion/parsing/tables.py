@@ -1,5 +1,6 @@
 """Tables of every format through one form: cells with spans become a filled grid and clean HTML."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -11,6 +12,8 @@ MAX_SPAN = 1_000
 MAX_SLOTS = 400_000
 # Characters a merged cell may come to when it is repeated in each row it covers; a longer text stays in its first row.
 MAX_REPEATED = 3_000
+_MOST_HEADERS, _LONGEST_NAME = 3, 80
+_YEAR = re.compile(r"^(?:19|20)\d\d\s?年?[AEae]?$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +122,29 @@ def _header_rows(grid: list[list[Cell | None]], filled: list[tuple[str, ...]]) -
         marked += 1
     if marked:
         return marked if marked < len(grid) else int(len(grid) > 1)
-    return _named_rows(grid, filled)
+    return _named_rows(grid, filled) or _rows_above_figures(filled)
+
+
+def _rows_above_figures(filled: list[tuple[str, ...]]) -> int:
+    """Leading rows of names, some of their cells empty or merged, above rows that hold figures but for their own names."""
+    holds = [_holds_figures(row) for row in filled]
+    first = next((number for number, said in enumerate(holds) if said), 0)
+    below = holds[first:]
+    names = [len(set(filter(None, row))) for row in filled[:first]]
+    if not 0 < first <= _MOST_HEADERS or len(below) < 2 or sum(below) < 0.6 * len(below):
+        return 0
+    return (
+        first
+        if max(names) >= 2 and all(len(t) <= _LONGEST_NAME for row in filled[:first] for t in row)
+        else 0
+    )
+
+
+def _holds_figures(row: tuple[str, ...]) -> bool:
+    """Most of what stands behind the first cell is figures, other than years."""
+    said = [text for text in row[1:] if text]
+    figures = [text for text in said if _is_figure(text) and not _YEAR.match(text)]
+    return len(figures) >= max(0.6 * len(said), 1)
 
 
 def _named_rows(grid: list[list[Cell | None]], filled: list[tuple[str, ...]]) -> int:
@@ -130,7 +155,7 @@ def _named_rows(grid: list[list[Cell | None]], filled: list[tuple[str, ...]]) ->
     ]
     if not rest or len(first) < 2 or len(names) < 2 or not all(filled[0]) or len(set(names)) < len(names):
         return 0
-    if any(_is_figure(text) or len(text) > 60 for text in names):
+    if any(_is_figure(text) or len(text) > _LONGEST_NAME for text in names):
         return 0
     depth = max(cell.rowspan for cell in first if cell)
     is_two_storied = (

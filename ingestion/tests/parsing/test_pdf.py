@@ -331,3 +331,50 @@ def test_a_picture_takes_the_place_of_its_caption_and_a_logo_is_left_out(monkeyp
     assert (picture.text, picture.page, picture.picture) == ("Figure 1: The pump", 1, parsed.parts[0].digest)
     assert len(parsed.parts) == parsed.quality.pictures == 1
     assert [e.text for e in parsed.elements if e.page == 1][:2] == ["Figure 1: The pump", "After."]
+
+
+def _form(*fields: tuple[int, str, object, tuple[float, float, float, float]]) -> pymupdf.Document:
+    document = pymupdf.open()
+    page = document.new_page()
+    for text, x in (("Name:", 50), ("Male", 115), ("Female", 175)):
+        page.insert_text((x, 100), text, fontsize=10)
+    for kind, name, value, box in fields:
+        widget = pymupdf.Widget()
+        widget.field_type, widget.field_name, widget.field_value = kind, name, value
+        widget.rect = pymupdf.Rect(*box)
+        widget.text_fontsize = 16
+        if kind == pymupdf.PDF_WIDGET_TYPE_COMBOBOX:
+            widget.choice_values = [("1", "First floor"), ("2", "Second floor")]
+        page.add_widget(widget)
+    return document
+
+
+def test_a_ticked_box_stands_before_its_label_and_an_empty_one_says_nothing() -> None:
+    box = pymupdf.PDF_WIDGET_TYPE_CHECKBOX
+    form = _form((box, "m", False, (103, 92, 112, 101)), (box, "f", True, (163, 92, 172, 101)))
+    assert [text for _kind, text in texts(form.tobytes())] == ["Name: Male ☑ Female"]
+
+
+def test_entries_are_said_once_by_the_name_of_what_was_chosen_and_are_no_headings() -> None:
+    form = _form(
+        (pymupdf.PDF_WIDGET_TYPE_TEXT, "t", "TIKA-1226", (50, 200, 300, 224)),
+        (pymupdf.PDF_WIDGET_TYPE_COMBOBOX, "c", "2", (50, 300, 300, 316)),
+    )
+    assert texts(form.tobytes())[1:] == [(Kind.PARAGRAPH, "TIKA-1226"), (Kind.PARAGRAPH, "Second floor")]
+
+
+def test_names_with_what_is_given_for_them_stay_on_lines_of_their_own() -> None:
+    data = pdf(
+        [
+            (50, 100, "甲方：北京安居物业"),
+            (50, 114, "乙方：李明"),
+            (50, 160, "租赁期限自签字之日起计算，" * 3),
+        ]
+    )
+    assert [text for _kind, text in texts(data)][:2] == ["甲方：北京安居物业", "乙方：李明"]
+
+
+def test_a_bold_line_that_ends_in_a_colon_is_a_heading() -> None:
+    document = pymupdf.open("pdf", pdf([(50, 130 + 14 * n, LINE) for n in range(6)]))
+    document[0].insert_text((50, 100), "Variance analysis:", fontsize=10, fontname="hebo")
+    assert texts(document.tobytes())[0] == (Kind.HEADING, "Variance analysis:")
