@@ -19,6 +19,7 @@ from ingestion.parsing.ocr.picture import scaled
 from ingestion.parsing.pdf_elements import elements_of
 from ingestion.parsing.pdf_page import Page
 from ingestion.parsing.pdf_scan import Scans, spans
+from ingestion.rendering.child import PICTURE_FORMATS
 
 if TYPE_CHECKING:
     from ingestion.parsing.ocr.picture import Grey
@@ -38,7 +39,7 @@ def parse(source: Source) -> ParsedDocument:
     register_heif_opener()
     Image.MAX_IMAGE_PIXELS = None  # the rule is here, with its own words
     try:
-        with Image.open(io.BytesIO(source.data)) as opened:
+        with Image.open(io.BytesIO(source.data), formats=PICTURE_FORMATS) as opened:
             return _read(opened, source)
     except (UnidentifiedImageError, SyntaxError, ValueError, EOFError) as error:
         raise Rejected("corrupt") from error

@@ -22,6 +22,8 @@ LIMITS = (
 MAX_SIDE = 4000
 MAX_PIXELS = 60_000_000
 NO_SUCH_PAGE = 3
+# Nothing else is tried, whatever a file is called: other readers start programs (EPS) or are seldom looked after.
+PICTURE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "HEIF")
 
 
 def main(path: str, page: int, width: int) -> int:
@@ -58,7 +60,7 @@ def _picture(path: str, page: int, width: int) -> "Image.Image | None":
 
     register_heif_opener()
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS // 2  # an error comes at twice this
-    with Image.open(path) as opened:
+    with Image.open(path, formats=PICTURE_FORMATS) as opened:
         try:
             opened.seek(page - 1)
         except EOFError:
