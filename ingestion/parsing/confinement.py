@@ -15,7 +15,8 @@ _REMOVE_FILE, _MAKE_SOCKET = 1 << 5, 1 << 9
 _ALL, _REFER, _TRUNCATE = (1 << 13) - 1, 1 << 13, 1 << 14
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE
-_WITH_TRUNCATE, _WITH_REFER = 3, 2
+_TCP = 3  # to bind and to connect
+_WITH_TCP, _WITH_TRUNCATE, _WITH_REFER = 4, 3, 2
 
 
 class CannotConfine(Exception):
@@ -25,7 +26,8 @@ class CannotConfine(Exception):
 def confinement(
     *, read: Iterable[str], write: Iterable[str], sockets: Iterable[str] = ()
 ) -> Callable[[], None]:
-    """What to call in a child between fork and exec: from then on it sees only these files and folders.
+    """What to call in a child between fork and exec: from then on it sees only these files and folders, and, where
+    Landlock knows of networks (Linux 6.7), no TCP.
 
     sockets: folders in which it may only make sockets and take them away. What does not exist is passed over.
     Raises CannotConfine.
@@ -37,7 +39,8 @@ def confinement(
     handled = (
         _ALL | (_REFER if version >= _WITH_REFER else 0) | (_TRUNCATE if version >= _WITH_TRUNCATE else 0)
     )
-    ruleset = libc.syscall(_CREATE, struct.pack("<Q", handled), 8, 0)
+    rules = struct.pack("<QQ", handled, _TCP) if version >= _WITH_TCP else struct.pack("<Q", handled)
+    ruleset = libc.syscall(_CREATE, rules, len(rules), 0)
     if ruleset < 0:
         raise CannotConfine
     for path in read:

@@ -1,6 +1,8 @@
 """Programs see only the folders they are given."""
 
+import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,3 +25,19 @@ def test_a_confined_program_reaches_its_folders_and_no_other_file(tmp_path: Path
     assert done.stdout == "mine\n"
     assert done.stderr.count("Permission denied") == 3
     assert not (tmp_path / "b").exists()
+
+
+def test_a_confined_program_reaches_no_network(tmp_path: Path) -> None:
+    try:
+        confine = confinement(read=("/",), write=(str(tmp_path),))
+    except CannotConfine:
+        pytest.skip("this machine has no Landlock")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        script = f"import socket; socket.create_connection(('127.0.0.1', {port}), 5)"
+        command = [sys.executable, "-I", "-S", "-c", script]
+        assert subprocess.run(command, capture_output=True).returncode == 0
+        done = subprocess.run(command, capture_output=True, text=True, preexec_fn=confine)
+    if done.returncode == 0:
+        pytest.skip("this Landlock knows nothing of networks")
+    assert "PermissionError" in done.stderr
