@@ -21,6 +21,15 @@ from ingestion.parsing.html import Page, Pictures, read_page
 TIMEOUT_S = 50
 _NO_TITLE = "source"  # the name of the input, which pandoc gives for a title where there is none
 _READERS = {"adoc": "asciidoc", "asciidoc": "asciidoc", "asc": "asciidoc", "rst": "rst", "org": "org", "textile": "textile", "tex": "latex", "mediawiki": "mediawiki", "wiki": "mediawiki", "ipynb": "ipynb", "opml": "opml", "fb2": "fb2", "docbook": "docbook", "dbk": "docbook", "typ": "typst", "muse": "muse"}  # fmt: skip
+# What takes in another file. Nothing is taken in, and pandoc gives some of such texts up as a whole for it.
+_TAKES_IN = {
+    "asciidoc": re.compile(r"^include::([^\[\n]+)\[[^\n]*$", re.MULTILINE),
+    "rst": re.compile(r"^(?:[ \t]+:(?:file|url):|\.\. include::)[ \t]*(\S[^\n]*)$", re.MULTILINE),
+    "org": re.compile(r"^[ \t]*#\+include:[ \t]*\"?([^\"\n]+)[^\n]*$", re.MULTILINE | re.IGNORECASE),
+    "latex": re.compile(r"\\(?:input|include)\{([^{}\n]+)\}"),
+    "typst": re.compile(r"#include[ \t]+\"([^\"\n]+)\""),
+}
+_MOST_NAMED = 20
 _TITLE_OF = {"asciidoc": re.compile(r"\A(?:\s*//[^\n]*\n)*\s*= +(\S[^\n]*)\n")}
 
 
@@ -28,7 +37,8 @@ def parse(source: Source) -> ParsedDocument:
     """Read a text with markup by the reader that its name calls for."""
     reader = _READERS.get(extension_of(source.file_name), "markdown")
     decoded = decode(source.data)
-    page = convert(decoded.text.encode("utf-8", "replace"), reader, scratch=source.scratch)
+    text, left_out = _by_itself(reader, decoded.text)
+    page = convert(text.encode("utf-8", "replace"), reader, scratch=source.scratch)
     elements, title = list(page.elements), page.title
     if not title and (written := _written_title(reader, decoded.text)):
         title = written
@@ -36,11 +46,28 @@ def parse(source: Source) -> ParsedDocument:
     return ParsedDocument(
         media_type=f"text/x-{reader}",
         elements=tuple(elements),
-        quality=Quality(warnings=("lossy_encoding",) if decoded.lossy else ()),
+        quality=Quality(
+            warnings=(
+                *(("lossy_encoding",) if decoded.lossy else ()),
+                *((f"parts_skipped:{', '.join(left_out)}",) if left_out else ()),
+            )
+        ),
         title=title,
         author=page.author,
         encoding=decoded.encoding,
     )
+
+
+def _by_itself(reader: str, text: str) -> tuple[str, list[str]]:
+    """The text without what takes in other files, and their names."""
+    pattern = _TAKES_IN.get(reader)
+    if pattern is None:
+        return text, []
+    text = text.replace("\r\n", "\n")
+    names = list(dict.fromkeys(match[1].strip() for match in pattern.finditer(text)))
+    # In RST ".." alone begins a comment, which the options of the directive then belong to.
+    alone = pattern.sub(lambda match: ".. -" if match[0].startswith("..") else "", text)
+    return alone, names[:_MOST_NAMED]
 
 
 def _written_title(reader: str, text: str) -> str:

@@ -120,3 +120,26 @@ def test_text_with_markup_has_its_headings_and_title(tmp_path) -> None:
     read = pandoc.parse(source)
     assert read.title == "Pumps"
     assert [element.kind for element in read.elements][-2:] == [Kind.HEADING, Kind.PARAGRAPH]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.adoc", "= Pumps\n\ninclude::{path}[tag=x]\n\nOil it.\n"),
+        ("a.rst", "Pumps\n=====\n\n.. include:: {path}\n   :start-line: 2\n\nOil it.\n"),
+        ("a.rst", "Pumps\n=====\n\n.. csv-table:: Parts\n   :file: {path}\n\nOil it.\n"),
+        ("a.org", '* Pumps\n\n#+INCLUDE: "{path}" src\n\nOil it.\n'),
+        ("a.tex", "\\section{{Pumps}}\n\\input{{{path}}}\n\nOil it.\n"),
+        ("a.typ", '= Pumps\n\n#include "{path}"\n\nOil it.\n'),
+    ],
+)
+def test_a_text_that_takes_in_another_file_is_read_without_it_and_says_so(name, text, tmp_path):
+    path = tmp_path / "secret.txt"
+    path.write_text("Nobody may see this.")
+    source = Source(data=text.format(path=path).encode(), file_name=name, scratch=str(tmp_path))
+    read = pandoc.parse(source)
+    said = [element.text for element in read.elements]
+    assert said[0] == "Pumps"
+    assert said[-1] == "Oil it."
+    assert "Nobody" not in repr(read)
+    assert read.quality.warnings == (f"parts_skipped:{path}",)
