@@ -8,10 +8,11 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
 
 from ingestion.blobs import path_of
-from ingestion.models import DocumentVersion
+from ingestion.models import DocumentVersion, VersionPart
 from ingestion.parsing.elements import PartRole
 from ingestion.rendering import page_images
 from kb_platform.errors import NotFound
+from kb_platform.json_values import is_storable
 
 SANDBOX = "sandbox; default-src 'none'"
 _PDF = "application/pdf"
@@ -46,9 +47,7 @@ def _saved(blob: str, name: str) -> FileResponse:
 
 def recording(version: DocumentVersion, digest: str) -> FileResponse:
     """The sound or video that came with subtitles, to be saved; NotFound for what the version does not have."""
-    part = version.parts.filter(role=PartRole.RECORDING, blob=digest).first()
-    if part is None:
-        raise NotFound()
+    part = _part(version, PartRole.RECORDING, digest)
     return _saved(part.blob, part.name)
 
 
@@ -61,9 +60,15 @@ def page_image(request: HttpRequest, version: DocumentVersion, page: int) -> Htt
 
 def picture(request: HttpRequest, version: DocumentVersion, digest: str) -> HttpResponseBase:
     """A picture inside a file as WebP; NotFound for one that the version does not hold."""
-    if not version.parts.filter(role=PartRole.PICTURE, blob=digest).exists():
+    return _drawn(request, _part(version, PartRole.PICTURE, digest).blob, 1)
+
+
+def _part(version: DocumentVersion, role: PartRole, digest: str) -> VersionPart:
+    """Raises NotFound, also for what can be no digest."""
+    part = version.parts.filter(role=role, blob=digest).first() if is_storable(digest) else None
+    if part is None:
         raise NotFound()
-    return _drawn(request, digest, 1)
+    return part
 
 
 def _drawn(request: HttpRequest, digest: str, page: int) -> HttpResponseBase:

@@ -44,3 +44,8 @@ def test_an_outsider_and_a_foreign_picture_get_the_same_404(picture, api, owner,
         404,
         404,
     ]
+
+
+@pytest.mark.parametrize("kind", ["pictures/%00.webp", "recordings/%00"])
+def test_what_can_be_no_digest_is_missing(picture, api, owner, kind):
+    assert api(owner).get(f"/api/v1/documents/{picture[0].uid}/{kind}").status_code == 404
