@@ -17,7 +17,7 @@ from accounts.values import Permission, Principal
 from ingestion import bulk, selectors, uploads
 from ingestion.api import READERS, checked, paged
 from ingestion.bulk import BulkOutcome
-from ingestion.conditions import FieldCondition, parse_condition
+from ingestion.conditions import FieldCondition, parse_condition, refuse_too_many
 from ingestion.models import Document, UploadBatch, UploadedFile, Verdict
 from ingestion.reasons import outcome_text
 from ingestion.serializers import JsonText, Tags
@@ -57,6 +57,7 @@ class FiltersInput(serializers.Serializer[Any]):
 
     def validate_metadata(self, given: dict[str, Any]) -> tuple[FieldCondition, ...]:
         try:
+            refuse_too_many(given)
             return tuple(parse_condition(str(key), value) for key, value in given.items())
         except ValueError as error:
             raise serializers.ValidationError(str(error)) from None

@@ -6,7 +6,7 @@ numbers and texts with texts, which orders ISO dates; a value of another kind ne
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -76,6 +76,12 @@ def matching(conditions: Iterable[FieldCondition]) -> Q:
 
 
 # --- from JSON ----------------------------------------------------------------------------------------------
+
+
+def refuse_too_many(conditions: Sized) -> None:
+    """Raises ValueError: each condition makes the query longer."""
+    if len(conditions) > MAX_CONDITIONS:
+        raise ValueError(_("At most %(most)d conditions.") % {"most": MAX_CONDITIONS})
 
 
 def parse_condition(key: str, value: Any) -> FieldCondition:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext as _
 
-from ingestion.conditions import PREFIX, FieldCondition, parse_condition, storable
+from ingestion.conditions import PREFIX, FieldCondition, parse_condition, refuse_too_many, storable
 from kb_platform.errors import InvalidInput
 
 MAX_VALUES = 200
@@ -58,7 +58,9 @@ def parse_filters(
     wrong: dict[str, str] = {}
     parsed: dict[str, Any] = {}
     metadata: list[FieldCondition] = []
-    for name, value in _flat(conditions or {}).items():
+    flat = _flat(conditions or {})
+    _refuse_too_many(flat)
+    for name, value in flat.items():
         try:
             if name.startswith(PREFIX):
                 metadata.append(parse_condition(name.removeprefix(PREFIX), value))
@@ -85,6 +87,13 @@ def _flat(conditions: Mapping[str, Any]) -> dict[str, Any]:
         else:
             flat[str(name)] = value
     return {name: value for name, value in flat.items() if value is not None}
+
+
+def _refuse_too_many(flat: Mapping[str, Any]) -> None:
+    try:
+        refuse_too_many([name for name in flat if name.startswith(PREFIX)])
+    except ValueError as error:
+        raise InvalidInput(fields={"filters.metadata": str(error)}, code="invalid_filter") from error
 
 
 def _reader(name: str) -> Callable[[Any], Any]:

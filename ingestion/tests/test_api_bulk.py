@@ -51,6 +51,7 @@ def test_an_outsider_changes_nothing_and_learns_nothing(api, outsider, shelf):
         {"action": "archive", "ids": [], "filters": {}},
         {"action": "burn", "ids": []},
         {"action": "archive", "filters": {"state": "odd"}},
+        {"action": "archive", "filters": {"metadata": {f"key {number}": 1 for number in range(21)}}},
     ],
 )
 def test_what_is_not_clear_is_refused(api, owner, shelf, body):

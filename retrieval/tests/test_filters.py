@@ -24,6 +24,7 @@ def test_no_condition_is_falsy():
         {"modified_after": "2026-13-45"},
         {"modified_after": 5},
         {"metadata": "x"},
+        {"metadata": {f"key {number}": 1 for number in range(21)}},
         {"metadata.a": {"b": 1}},
         {"metadata.a": {}},
         {"metadata.a": {"gte": None}},
