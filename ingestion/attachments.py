@@ -123,10 +123,15 @@ def _attached(
     return Attached(
         name=name,
         blob=Blob(digest=part.blob, size_bytes=part.size_bytes),
-        digest=hashlib.sha256(f"{document.uid}/{name}".encode("utf-8", "surrogatepass")).hexdigest(),
+        digest=_digest(document, name),
         reason=reason,
         params=tuple(params.items()),
     )
+
+
+def _digest(document: Document, name: str) -> str:
+    """Names the attachment as a source. No text begins with this byte, so no source that a person names is the same."""
+    return hashlib.sha256(b"\xff" + f"{document.uid}/{name}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _refusal(part: VersionPart) -> tuple[str, dict[str, str | int | float]]:
@@ -240,7 +245,9 @@ def _trash(gone: Sequence[Document]) -> None:
     gone = [row for row in gone if row.trashed_from_id is None]
     if gone:
         keys = [row.pk for row in gone]
-        family = Document.objects.filter(pk__in=[*keys, *families.below(keys)], trashed_from=None)
+        family = Document.objects.filter(
+            pk__in=[*keys, *families.below(keys, locked=True)], trashed_from=None
+        )
         bulk.put_into_trash(ACTOR, list(family.select_for_update(of=("self",)).order_by("pk")))
 
 

@@ -151,7 +151,7 @@ def restore_documents(*, actor: Principal, documents: QuerySet[Document]) -> Bul
     held_back = _below_archived(family)
     restored = [row for row in family if row.archived_at is not None and row.pk not in held_back]
     done = len(set(_keys(rows)).intersection(_keys(restored)))
-    _bring_back(restored)
+    services.bring_back(restored)
     record_each(actor, "document.restored", ((row, {}) for row in restored))
     change = _remember(actor, BulkChange.Action.RESTORE, dict.fromkeys(_keys(restored), 0))
     return BulkOutcome(
@@ -171,33 +171,6 @@ def _below_archived(family: Sequence[Document]) -> set[int]:
     parents = set(archived.values_list("pk", flat=True))
     roots = [key for key, parent in outside.items() if parent in parents]
     return {*roots, *families.below(roots)}
-
-
-def _bring_back(rows: Sequence[Document]) -> None:
-    """Out of the archive, and into the index again by a new run of the embedding stage."""
-    Document.objects.filter(pk__in=_keys(rows)).update(archived_at=None, updated_at=timezone.now())
-    versions = [row.active_version_id for row in rows if row.active_version_id]
-    waiting = IngestJob.objects.filter(version_id__in=versions, ended_at__isnull=False)
-    waiting = waiting.filter(version__chunks__isnull=False)
-    again = list(waiting.order_by("pk").distinct().values_list("version_id", flat=True))
-    IngestJob.objects.filter(version_id__in=again).update(
-        state=IngestJob.State.QUEUED,
-        stage=IngestJob.Stage.EMBED,
-        failures=0,
-        fence=F("fence") + 1,
-        lease_until=None,
-        deadline=None,
-        cancel_requested=False,
-        ended_at=None,
-        progress_done=0,
-        progress_total=0,
-        rung_at=timezone.now(),
-    )
-    DocumentVersion.objects.filter(pk__in=again).update(
-        state=VersionState.EMBEDDING, reason_code="", reason_params={}
-    )
-    if again:
-        ledger.ring(IngestJob.Stage.EMBED)
 
 
 @transaction.atomic
@@ -434,7 +407,7 @@ def undelete_documents(*, actor: Principal, documents: QuerySet[Document]) -> Bu
     )
     searchable = [row for row in rows if not changes[row.scope_id].before[str(row.pk)][1]]
     held_back = _below_archived(searchable)
-    _bring_back([row for row in searchable if row.pk not in held_back])
+    services.bring_back([row for row in searchable if row.pk not in held_back])
     record_each(actor, "document.undeleted", ((row, {}) for row in rows))
     emptied = BulkChange.objects.filter(scope__in=graves, scope__documents=None)
     emptied.update(undone_at=timezone.now())
@@ -614,7 +587,7 @@ def _locked(
 def _with_below(rows: Sequence[Document]) -> list[Document]:
     """The locked documents and all below them that are not in the trash, locked too, in the order of their numbers."""
     keys = set(_keys(rows))
-    below = [key for key in families.below(list(keys)) if key not in keys]
+    below = [key for key in families.below(list(keys), locked=True) if key not in keys]
     locked = Document.objects.filter(pk__in=below, trashed_from=None).select_for_update(of=("self",))
     along = locked.order_by("pk").defer("metadata", "tags", "source_uri")
     return sorted([*rows, *along], key=lambda row: row.pk)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -157,9 +157,12 @@ def upload_document(
     for field, value in _cleaned(document, attributes).items():
         setattr(document, field, value)
     document.source_modified_at = file.modified_at or document.source_modified_at
-    document.archived_at = None
     latest = document.latest_version
-    if latest and latest.blob == file.blob.digest and latest.state in (*IN_FORCE, *UNFINISHED):
+    is_same = bool(latest and latest.blob == file.blob.digest and latest.state in (*IN_FORCE, *UNFINISHED))
+    if document.archived_at is not None:
+        _back_from_archive(document, with_itself=is_same)
+    if latest and is_same:
+        latest.refresh_from_db()
         document.save()
         if document.title != before:
             _let_title_follow(document)
@@ -167,6 +170,42 @@ def upload_document(
     version, job = _add_version(document, file, actor, priority)
     record(actor, "document.uploaded", document, version=version.number, new=is_new, file=file.name)
     return Upload(document=document, version=version, job=job, created=True)
+
+
+def bring_back(rows: Sequence[Document]) -> None:
+    """Locked documents out of the archive, and into the index again by a new run of the embedding stage."""
+    keys = [row.pk for row in rows]
+    Document.objects.filter(pk__in=keys).update(archived_at=None, updated_at=timezone.now())
+    versions = [row.active_version_id for row in rows if row.active_version_id]
+    waiting = IngestJob.objects.filter(version_id__in=versions, ended_at__isnull=False)
+    waiting = waiting.filter(version__chunks__isnull=False)
+    again = list(waiting.order_by("pk").distinct().values_list("version_id", flat=True))
+    IngestJob.objects.filter(version_id__in=again).update(
+        state=IngestJob.State.QUEUED,
+        stage=IngestJob.Stage.EMBED,
+        failures=0,
+        fence=F("fence") + 1,
+        lease_until=None,
+        deadline=None,
+        cancel_requested=False,
+        ended_at=None,
+        progress_done=0,
+        progress_total=0,
+        rung_at=timezone.now(),
+    )
+    DocumentVersion.objects.filter(pk__in=again).update(
+        state=VersionState.EMBEDDING, reason_code="", reason_params={}
+    )
+    if again:
+        ledger.ring(IngestJob.Stage.EMBED)
+
+
+def _back_from_archive(document: Document, *, with_itself: bool) -> None:
+    """A locked document whose file comes again, with all below it that went into the archive at the same moment."""
+    keys = families.below([document.pk], locked=True)
+    along = Document.objects.filter(pk__in=keys, archived_at=document.archived_at, trashed_from=None)
+    bring_back([*([document] if with_itself else []), *along])
+    document.archived_at = None
 
 
 def _cleaned(document: Document, attributes: Attributes) -> dict[str, Any]:
@@ -409,7 +448,7 @@ def delete_document(*, actor: Principal, document: Document) -> None:
 def remove_documents(documents: Sequence[Document]) -> None:
     """Remove documents for good, with all that is below them. Their deletion has been audited."""
     keys = [document.pk for document in documents]
-    for key in [*keys, *families.below(keys)]:
+    for key in [*keys, *families.below(keys, locked=True)]:
         _leave_indexes(key)
     for document in documents:
         document.delete()

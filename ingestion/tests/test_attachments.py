@@ -6,17 +6,20 @@ import zipfile
 from email.message import EmailMessage
 
 import pytest
+from django.db import connection
 
 from accounts.permissions.grants import replace_grants
 from accounts.principals import principal_of
 from accounts.values import GrantRequest, Holder, Permission
-from ingestion import attachments, bulk, families, services, uploads
+from ingestion import attachments, blobs, bulk, families, services, uploads
+from ingestion.blobs import store
 from ingestion.indexing import moves
 from ingestion.models import Document, IngestJob, VersionState
 from ingestion.parsing.errors import warning_text
 from ingestion.reasons import refusal_text
 from ingestion.selectors import documents_for
 from ingestion.tests.conftest import latest, run_jobs
+from ingestion.values import SourceFile
 from kb_platform.errors import Conflict
 
 pytestmark = pytest.mark.django_db
@@ -271,3 +274,48 @@ def test_a_video_beside_its_subtitles_is_kept_with_them_for_download(
     run_jobs(embedder)
     subtitles.refresh_from_db()
     assert [part.name for part in subtitles.active_version.parts.all()] == ["talk.mp4"]
+
+
+def test_a_source_named_by_a_person_never_takes_the_place_of_an_attachment(sent, upload, owner, embedder):
+    """Whoever may contribute knows the id of the mail, and may name any source."""
+    other = services.create_collection(actor=principal_of(owner), name="Other")
+    for name in ("rule.txt", "new.txt"):
+        for collection in (sent.collection, other):
+            services.upload_document(
+                actor=principal_of(owner),
+                collection=collection,
+                file=SourceFile(name=name, blob=store([b"Not it."]), source_uri=f"{sent.uid}/{name}"),
+            )
+    upload("rules.eml", mail({"rule.txt": RULE.encode(), "new.txt": b"A new file."}))
+    run_jobs(embedder)
+    run_jobs(embedder)
+    below = sent.attached.filter(trashed_from=None)
+    assert {row.title for row in below} == {"rule.txt", "new.txt"}
+    services.move_document(actor=principal_of(owner), document=sent, collection=other)
+    assert set(below.values_list("collection", flat=True)) == {other.pk}
+
+
+def test_an_archived_mail_that_is_sent_again_is_searchable_with_all_its_files(sent, upload, embedder, owner):
+    actor = principal_of(owner)
+    deep = Document.objects.get(title="deep.txt")
+    bulk.archive_documents(actor=actor, documents=Document.objects.filter(pk=deep.pk))
+    bulk.archive_documents(actor=actor, documents=Document.objects.filter(pk=sent.pk))
+    moves.follow_all(seconds=5)
+    with blobs.path_of(sent.latest_version.blob).open("rb") as file:
+        again = upload("rules.eml", file.read())
+    assert (again.created, again.version.state) == (False, VersionState.EMBEDDING)
+    run_jobs(embedder)
+    assert titles(owner) == {"Valve rules", "rule.txt", "Inner"}, "what was archived by itself stays so"
+    assert indexed_documents() == set(Document.objects.exclude(pk=deep.pk).values_list("pk", flat=True))
+
+
+def indexed_documents() -> set[int]:
+    with connection.cursor() as cursor:
+        cursor.execute("select document_id from lexical_g1")
+        return {row[0] for row in cursor.fetchall()}
+
+
+def test_what_is_below_is_locked_before_the_next_level_is_looked_for(sent, django_assert_num_queries):
+    with django_assert_num_queries(3) as told:
+        assert len(families.below([sent.pk], locked=True)) == 3
+    assert all("FOR UPDATE" in query["sql"] for query in told)
