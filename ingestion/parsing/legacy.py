@@ -26,12 +26,17 @@ TIMEOUT_S = 90
 _MANIFEST = "META-INF/manifest.xml"
 _PATH = "/usr/bin:/bin:/usr/local/bin:/opt/libreoffice/program"
 _SOCKETS = "/tmp"  # noqa: S108 - where LibreOffice always makes the socket it listens on
+_DEVICES = (
+    "/dev/null",
+    "/dev/zero",
+    "/dev/random",
+    "/dev/urandom",
+)  # not /dev/shm: databases share memory there
 _SEEN = (
     "/usr",
     "/bin",
     "/lib",
     "/lib64",
-    "/opt",
     "/etc/libreoffice",
     "/etc/fonts",
     "/etc/alternatives",
@@ -80,11 +85,19 @@ def parse(source: Source) -> ParsedDocument:
     if program is None:
         raise missing
     try:
-        confine = confinement(read=_SEEN, write=(source.scratch, "/dev"), sockets=(_SOCKETS,))
+        confine = confinement(
+            read=(*_SEEN, *_place_of(program)), write=(source.scratch, *_DEVICES), sockets=(_SOCKETS,)
+        )
     except CannotConfine as error:
         raise missing from error
     converted = _converted(program, source, route, confine)
     return replace(route.read(replace(source, data=converted)), media_type=route.media_type)
+
+
+def _place_of(program: str) -> tuple[str, ...]:
+    """LibreOffice's own folder below /opt, where sites have theirs too; elsewhere it is among what is seen."""
+    folder = Path(program).resolve().parent.parent
+    return (str(folder),) if folder.is_relative_to("/opt/") and folder != Path("/opt") else ()
 
 
 def _route(data: bytes) -> _Route:

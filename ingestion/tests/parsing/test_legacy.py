@@ -108,3 +108,19 @@ def test_a_real_file_goes_through_the_sandbox(tmp_path) -> None:
     )
     document = parse_file(tmp_path / "a.doc", file_name="a.doc")
     assert [e.text for e in document.elements] == ["Scope of work.", "It covers all sites."]
+
+
+def test_no_folder_that_others_use_is_open_to_the_program(tmp_path, monkeypatch) -> None:
+    """Sites stand below /opt, and databases share memory in /dev/shm."""
+    asked: dict[str, tuple[str, ...]] = {}
+    monkeypatch.setattr(legacy, "which", lambda _name, path: "/opt/libreoffice/program/soffice")
+
+    def refuse(**paths: tuple[str, ...]) -> None:
+        asked.update(paths)
+        raise CannotConfine
+
+    monkeypatch.setattr(legacy, "confinement", refuse)
+    with pytest.raises(Rejected):
+        legacy.parse(Source(data=PLAIN, file_name="a.doc", scratch=str(tmp_path)))
+    assert [path for path in asked["read"] if path.startswith("/opt")] == ["/opt/libreoffice"]
+    assert {"/dev", "/dev/shm"}.isdisjoint(asked["write"])
