@@ -209,3 +209,12 @@ def test_work_that_fails_three_times_leaves_the_old_chunks(plan, actor, embedder
     assert rechunking.retry_failed(Document.objects.filter(pk=plan.pk)) == 1
     cut_anew(embedder)
     assert "New." in whole(plan)
+
+
+def test_the_only_passage_stays_and_nothing_is_noted_of_the_attempt(ingest, actor):
+    document = ingest("note.md", b"One sentence.")
+    (only,) = chunks(document)
+    with pytest.raises(Conflict):
+        corrections.exclude(actor=actor, document=document, chunk=only.pk)
+    assert indexed(document) == {only.pk}
+    assert not Correction.objects.exists()
