@@ -1,7 +1,7 @@
 """Uploads: a batch of files into one collection. Each file is stored and queued by itself, so one refusal stops no neighbour.
 
 A file that the person may see already, byte for byte, in the same place and for the same readers is not taken twice;
-elsewhere it is taken, and the other copy is told. What is hidden from the person is never told.
+elsewhere it is taken, and the other copy is told, and so it is beside one inside another file, which goes when that goes. What is hidden from the person is never told.
 """
 
 from collections.abc import Callable, Sequence
@@ -174,7 +174,7 @@ def _take(actor: Principal, entry: UploadedFile, source: SourceFile) -> Uploaded
     entry.same_as = other.first()
     if entry.batch.grants is None:
         here = other.filter(
-            collection=entry.batch.collection, scope_id=entry.batch.collection.scope_id
+            collection=entry.batch.collection, scope_id=entry.batch.collection.scope_id, parent=None
         ).first()
         if here:
             entry.outcome, entry.same_as = Outcome.DUPLICATE, here

@@ -319,3 +319,21 @@ def test_what_is_below_is_locked_before_the_next_level_is_looked_for(sent, djang
     with django_assert_num_queries(3) as told:
         assert len(families.below([sent.pk], locked=True)) == 3
     assert all("FOR UPDATE" in query["sql"] for query in told)
+
+
+def test_a_file_that_came_inside_another_is_taken_when_it_is_uploaded_by_itself(
+    owner, collection, generation, embedder
+):
+    """The one inside goes with the mail; what a person uploaded stays."""
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    actor = principal_of(owner)
+    batch = uploads.open_batch(actor=actor, collection=collection)
+    uploads.add_file(
+        actor=actor, batch=batch, file=SimpleUploadedFile("m.eml", mail({"rule.txt": RULE.encode()}))
+    )
+    run_jobs(embedder)
+    run_jobs(embedder)
+    entry = uploads.add_file(actor=actor, batch=batch, file=SimpleUploadedFile("rule.txt", RULE.encode()))
+    assert entry.outcome == "accepted"
+    assert entry.same_as.parent.title == "Valve rules"
