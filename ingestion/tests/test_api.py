@@ -363,10 +363,11 @@ def test_deleting_moves_to_the_trash_and_only_permanent_removes(post, api, owner
     assert not Document.objects.exists()
 
 
-def test_the_schema_can_be_made(api, owner):
+def test_the_schema_can_be_made_and_tells_of_no_collection(api, owner, collection):
     answer = api(owner).get("/api/schema", HTTP_ACCEPT="application/json")
     assert answer.status_code == 200
     assert "/api/v1/documents" in json.loads(answer.content)["paths"]
+    assert collection.name.encode() not in answer.content
 
 
 def test_a_token_limited_to_a_collection_makes_no_other(owner, collection):

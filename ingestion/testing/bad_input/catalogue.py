@@ -16,17 +16,13 @@ _MISNAMED = frozenset({"wrong_name", "corrupt"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadFile:
-    """outcomes: READ and codes of reasons. finds, never: text that is in the index if it is READ; that is in no case.
-
-    slow: takes seconds, or much memory, to be refused.
-    """
+    """outcomes: READ and codes of reasons. finds, never: text that is in the index if it is READ; that is in no case."""
 
     name: str
     make: Callable[[], bytes]
     outcomes: frozenset[str]
     finds: str = ""
     never: str = ""
-    slow: bool = False
 
 
 def acceptable(bad: BadFile) -> frozenset[str]:
@@ -36,7 +32,7 @@ def acceptable(bad: BadFile) -> frozenset[str]:
 
 
 def _bad(
-    name: str, make: Callable[[], bytes] | bytes, outcomes: set[str] | frozenset[str], **more: str | bool
+    name: str, make: Callable[[], bytes] | bytes, outcomes: set[str] | frozenset[str], **more: str
 ) -> BadFile:
     content = make if callable(make) else (lambda: make)
     return BadFile(name=name, make=content, outcomes=frozenset(outcomes), **more)  # type: ignore[arg-type]
@@ -55,9 +51,9 @@ BOMBS = (
     _bad("bomb-that-lies.docx", lambda: office.blown_up(_WORD, "word/document.xml", _PARAGRAPH * 5_000, 1_000, declared=2_000), _PARSERS_LIMIT | _BROKEN),
     _bad("bomb.xlsx", lambda: office.blown_up(_SHEET, "xl/worksheets/sheet1.xml", _ROW * 5_000, 1_000), _PARSERS_LIMIT),
     _bad("bomb-that-lies.xlsx", lambda: office.blown_up(_SHEET, "xl/worksheets/sheet1.xml", _ROW * 5_000, 1_000, declared=2_000), _PARSERS_LIMIT | _BROKEN),
-    _bad("bomb.pdf", pdfs.stream_bomb, _PARSERS_LIMIT | _BROKEN | _NOTHING, slow=True),
+    _bad("bomb.pdf", pdfs.stream_bomb, _PARSERS_LIMIT | _BROKEN | _NOTHING),
     _bad("bomb.png", pictures.png_bomb, _PARSERS_LIMIT | _BROKEN | _NOTHING),
-    _bad("picture-bomb.pdf", pdfs.huge_picture, _PARSERS_LIMIT | _BROKEN | _NOTHING, slow=True),
+    _bad("picture-bomb.pdf", pdfs.huge_picture, _PARSERS_LIMIT | _BROKEN | _NOTHING),
     _bad("laughs.docx", lambda: office.docx(office.paragraph("&a9;"), before=office.LAUGHS), _BROKEN | _PARSERS_LIMIT),
     _bad("laughs.xlsx", lambda: office.xlsx(office.sheet(office.cell("A1", "&a9;")), before=office.LAUGHS), _BROKEN | _PARSERS_LIMIT | _NOTHING),
     _bad("laughs.odt", lambda: office.odt("<t:p>&a9;</t:p>", before=office.LAUGHS), _BROKEN | _PARSERS_LIMIT | _NOTHING),
@@ -81,7 +77,7 @@ OUTSIDE = (
 
 LOOPS = (
     _bad("page-tree-loop.pdf", pdfs.page_tree_loop, _BROKEN | _PARSERS_LIMIT | _NOTHING),
-    _bad("forms-of-forms.pdf", lambda: pdfs.nested_forms(11), {"too_complex"}, slow=True),
+    _bad("forms-of-forms.pdf", lambda: pdfs.nested_forms(11), {"too_complex"}),
     _bad("form-draws-itself.pdf", pdfs.form_that_draws_itself, _BROKEN | _PARSERS_LIMIT | _NOTHING),
     _bad("outline-loop.pdf", pdfs.outline_loop, _BROKEN | {READ}, finds="The outline is a ring"),
     _bad("styles-loop.docx", lambda: office.docx(office.paragraph("A fine sentence.", "a"), styles='<w:style w:type="paragraph" w:styleId="a"><w:basedOn w:val="b"/></w:style><w:style w:type="paragraph" w:styleId="b"><w:basedOn w:val="a"/></w:style>'), {READ}, finds="A fine sentence"),
@@ -162,7 +158,7 @@ CHARACTERS = (
 )  # fmt: skip
 
 GIANT = (
-    _bad("line.txt", lambda: ("这是一行没有尽头的文字" * 40_000).encode(), {READ} | _PARSERS_LIMIT, slow=True),
+    _bad("line.txt", lambda: ("这是一行没有尽头的文字" * 40_000).encode(), {READ} | _PARSERS_LIMIT),
     _bad("word.txt", lambda: b"a" * 200_000, {READ} | _PARSERS_LIMIT),
     _bad("big.txt", lambda: b"The same line.\n" * 1_500_000, _PARSERS_LIMIT),
     _bad("cell.csv", lambda: b'name,text\na,"' + b"words " * 30_000 + b'"\n', {READ} | _PARSERS_LIMIT),
@@ -172,14 +168,14 @@ GIANT = (
     _bad("wide.docx", lambda: office.docx('<w:tbl><w:tr><w:tc><w:tcPr><w:gridSpan w:val="100000000"/></w:tcPr>' + office.paragraph("0.5 %") + "</w:tc><w:tc>" + office.paragraph("Tier B") + "</w:tc></w:tr></w:tbl>"), {READ, "too_complex"}, finds="Tier B"),
     _bad("sparse.xlsx", office.sparse_xlsx, {READ} | _PARSERS_LIMIT, finds="corner"),
     _bad("columns.md", lambda: b"|a" * 3_000 + b"|\n" + b"|-" * 3_000 + b"|\n" + b"|1" * 3_000 + b"|\n", {READ} | _PARSERS_LIMIT),
-    _bad("headings.md", lambda: texts.many_headings(3_000), {READ} | _PARSERS_LIMIT | _NOTHING, slow=True),
-    _bad("a-million-cues.vtt", lambda: texts.cues(1_000_000), _PARSERS_LIMIT, slow=True),
+    _bad("headings.md", lambda: texts.many_headings(3_000), {READ} | _PARSERS_LIMIT | _NOTHING),
+    _bad("a-million-cues.vtt", lambda: texts.cues(1_000_000), _PARSERS_LIMIT),
     _bad("minified.js", lambda: texts.minified(150_000), {READ} | _PARSERS_LIMIT),
     _bad("attribute.html", lambda: b'<p title="' + b"x" * 12_000_000 + b'">A fine sentence.</p>', {READ} | _PARSERS_LIMIT),
-    _bad("text-node.docx", lambda: office.docx(office.paragraph("long " * 3_000_000)), _PARSERS_LIMIT | _BROKEN | {READ}, slow=True),
+    _bad("text-node.docx", lambda: office.docx(office.paragraph("long " * 3_000_000)), _PARSERS_LIMIT | _BROKEN | {READ}),
     _bad("three-thousand-pages.pdf", lambda: pdfs.many_pages(3_000), _PARSERS_LIMIT | _NOTHING),
-    _bad("rules.pdf", lambda: pdfs.rules(3_000), {READ} | _PARSERS_LIMIT, slow=True),
-    _bad("ten-thousand-pages.tiff", lambda: pictures.tiff_pages(10_000), _PARSERS_LIMIT | _NOTHING | _BROKEN, slow=True),
+    _bad("rules.pdf", lambda: pdfs.rules(3_000), {READ} | _PARSERS_LIMIT),
+    _bad("ten-thousand-pages.tiff", lambda: pictures.tiff_pages(10_000), _PARSERS_LIMIT | _NOTHING | _BROKEN),
     _bad("attachments.eml", lambda: mails.with_parts(b"Many", [b"Content-Type: text/plain\r\n\r\nSee the files.\r\n", *[mails.attached(b"a%d.txt" % n, b"words") for n in range(400)]]), {READ} | _PARSERS_LIMIT),
     _bad("headers.eml", lambda: mails.HEAD % (b"=?utf-8?B?" + b"x" * 50_000 + b"?=") + b"To: " + b"a@example.com, " * 20_000 + b"\r\n\r\nA fine sentence.\r\n", {READ} | _PARSERS_LIMIT | _BROKEN),
 )  # fmt: skip

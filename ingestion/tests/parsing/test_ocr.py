@@ -1,16 +1,21 @@
 """Text recognised in pictures: geometry by hand, decisions with a reader that says what it is told, and the real one."""
 
+import io
 import math
+import os
+from pathlib import Path
 
 import numpy as np
 import pymupdf
 import pytest
+from PIL import Image
 
-from ingestion.parsing import pdf
+from ingestion.parsing import images, pdf
 from ingestion.parsing.formats import Source
 from ingestion.parsing.ocr import pages, picture
 from ingestion.parsing.ocr.picture import Recognised, TextLine, after, levelled, skew_of, turned
 from ingestion.parsing.ocr.recogniser import Recogniser
+from ingestion.testing.bad_input import pdfs
 from ingestion.tests.parsing.builders import pdf as pdf_of
 
 
@@ -151,3 +156,51 @@ def test_a_scan_is_read_however_it_lies(turn: int) -> None:
     first = parsed.elements[0].boxes[0]
     near = {0: first.y0 < 200, 90: first.x0 < 200, 180: first.y1 > 600}
     assert near[turn]
+
+
+def misread_latin() -> bytes:
+    """Chinese in a font that says that each half of a character is a letter of western Europe."""
+    text = "中华人民共和国国家标准 汽油车污染物排放限值".encode("gb18030").decode("latin-1")
+    document = pymupdf.open()
+    page = document.new_page()
+    for n in range(7):
+        page.insert_text((50, 100 + 14 * n), text, fontname="helv", fontsize=9)
+    data: bytes = document.tobytes()
+    return data
+
+
+@pytest.mark.parametrize("make", [misread_latin, pdfs.no_unicode])
+def test_text_of_fonts_that_name_no_letters_is_read_from_the_page(reader: list[Recognised], make) -> None:
+    clear = "中华人民共和国国家标准，汽油车污染物排放限值及测量方法。" * 3
+    reader.append(said(*(line(clear, y=40 * n) for n in range(7))))
+    parsed = pdf.parse(Source(data=make()))
+    assert parsed.quality.ocr_pages == 1
+    assert "".join(element.text for element in parsed.elements) == clear * 7
+
+
+def scanned_book(pages_of_it: int) -> bytes:
+    return scan_of(*[""] * pages_of_it)
+
+
+def scanned_tiff(pages_of_it: int) -> bytes:
+    made, out = [Image.new("1", (1650, 2340), 1) for _page in range(pages_of_it)], io.BytesIO()
+    made[0].save(out, format="TIFF", compression="group4", save_all=True, append_images=made[1:])
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(("make", "parse"), [(scanned_book, pdf.parse), (scanned_tiff, images.parse)])
+def test_a_long_scan_needs_no_more_memory_than_a_short_one(
+    monkeypatch: pytest.MonkeyPatch, make, parse
+) -> None:
+    """A page's picture takes 4 MB here; what is held of the pages that were read is counted while each is read."""
+    held: list[int] = []
+
+    def measure(self: Recogniser, grey: np.ndarray) -> Recognised:
+        assert grey.nbytes > 3_500_000
+        held.append(int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE"))
+        return said(line(f"What page {len(held)} says, which is enough."))
+
+    monkeypatch.setattr(Recogniser, "read", measure)
+    parsed = parse(Source(data=make(12), file_name="book.tiff"))
+    assert parsed.quality.ocr_pages == len(held) == 12
+    assert held[-1] - held[3] < 4 * 4_000_000

@@ -31,6 +31,7 @@ def stops(monkeypatch):
     monkeypatch.setattr(docx, "parse", stop)
 
 
+@pytest.mark.integration  # loads a library that takes seconds
 def test_a_file_its_reader_stops_on_is_read_more_simply_and_says_so(stops, monkeypatch, tmp_path):
     path = tmp_path / "a.docx"
     path.write_bytes(travel_rules())
