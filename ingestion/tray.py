@@ -5,18 +5,19 @@ from collections.abc import Collection as Some
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.db.models import Count, Max, Q, QuerySet, Subquery, Value
-from django.db.models.functions import JSONObject
+from django.db.models import Count, Max, Min, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Greatest, JSONObject, Least
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Permission, Principal
-from ingestion.models import IN_FORCE, UNFINISHED, DocumentVersion, UploadBatch, VersionState
+from ingestion.models import IN_FORCE, UNFINISHED, DocumentVersion, IngestJob, UploadBatch, VersionState
 
 SHOWN = 6
 JUST_ENDED = timedelta(minutes=10)
+LONGEST = timedelta(days=1)  # that a file which hangs keeps the count of what ended since it came
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,15 @@ def _counts(shown: QuerySet[DocumentVersion]) -> Subquery:
 
 
 def _versions(principal: Principal, scopes: Some[int]) -> QuerySet[DocumentVersion]:
-    recent = Q(job__ended_at__gt=timezone.now() - JUST_ENDED, created_by=principal.user_id)
+    recent = Q(job__ended_at__gt=_since(principal), created_by=principal.user_id)
     return DocumentVersion.objects.filter(
         Q(job__ended_at=None) | recent, document__scope_id__in=list(scopes), job__isnull=False
     ).exclude(state__in=[VersionState.SUPERSEDED, VersionState.CANCELLED])
+
+
+def _since(principal: Principal) -> Greatest:
+    """What ended after this still counts: while files of an upload are left, its first ones do, however long it takes."""
+    now = timezone.now()
+    left = IngestJob.objects.filter(ended_at=None, version__created_by=principal.user_id).order_by()
+    oldest = left.annotate(all=Value(1)).values("all").annotate(first=Min("created_at")).values("first")
+    return Greatest(Value(now - LONGEST), Least(Value(now - JUST_ENDED), Subquery(oldest)))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from django_stubs_ext import StrOrPromise
 
 from ingestion.chunking.drafts import GENERAL, ChunkProfile, Shape
@@ -18,7 +18,7 @@ SHAPE_NAMES = MappingProxyType(
         Shape.GENERAL: gettext_lazy("General"),
         Shape.MANUAL: gettext_lazy("Manual"),
         Shape.CONTRACT: gettext_lazy("Contract or law"),
-        Shape.TABLE: gettext_lazy("Tables"),
+        Shape.TABLE: pgettext_lazy("kind of documents", "Tables"),
         Shape.QA: gettext_lazy("Questions and answers"),
         Shape.SLIDES: gettext_lazy("Slides"),
         Shape.CODE: gettext_lazy("Source code"),

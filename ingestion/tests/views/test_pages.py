@@ -1,13 +1,15 @@
 import re
+from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
 
 from accounts.permissions.grants import replace_grants
 from accounts.principals import principal_of
 from accounts.values import GrantRequest, Holder, Permission
 from ingestion import services
-from ingestion.models import Collection, Document, VersionState
+from ingestion.models import Collection, Document, DocumentVersion, IngestJob, VersionState
 from ingestion.testing.rows import make_document
 from kb_platform.runtime_config.declarations import LARGEST_FILE
 
@@ -134,6 +136,18 @@ def test_the_tray_polls_while_something_is_unfinished_and_then_stops(browser, ow
     response = client.get("/manage/documents/processing?seen=old")
     assert "hx-trigger" not in response.content.decode()
     assert response["HX-Trigger"] == "documents-changed"
+
+
+def test_the_tray_counts_what_ended_as_long_as_files_that_came_with_it_are_left(browser, owner, collection):
+    long_ago = timezone.now() - timedelta(hours=1)
+    done = make_document(collection, title="Done").latest_version
+    left = make_document(collection, title="Left", state=VersionState.EMBEDDING).latest_version
+    DocumentVersion.objects.update(created_by=owner)
+    IngestJob.objects.filter(version=done).update(ended_at=long_ago)
+    IngestJob.objects.filter(version=left).update(created_at=long_ago - timedelta(minutes=1))
+    assert "1 searchable" in browser(owner).get("/manage/documents/processing").content.decode()
+    IngestJob.objects.filter(version=left).update(created_at=timezone.now())
+    assert "searchable" not in browser(owner).get("/manage/documents/processing").content.decode()
 
 
 def test_filters_narrow_the_list(browser, owner, collection, document):
