@@ -144,7 +144,7 @@ class CollectionChunking(APIView):
     @extend_schema(responses=ChunkingOutput)
     def get(self, request: Request, uid: str) -> Response:
         """How the collection's documents are cut, and how far they have followed; for its managers."""
-        return Response(self._answer(_managed(request, uid)))
+        return Response(self._answer(request, _managed(request, uid)))
 
     @extend_schema(request=ChunkingInput, responses=ChunkingOutput)
     def put(self, request: Request, uid: str) -> Response:
@@ -152,10 +152,10 @@ class CollectionChunking(APIView):
         collection = _managed(request, uid)
         choice = checked(ChunkingInput, request.data).choice()
         collection_chunking.change_chunking(actor=principal_on(request), collection=collection, choice=choice)
-        return Response(self._answer(selectors.get_collection(principal_on(request), uid)))
+        return Response(self._answer(request, selectors.get_collection(principal_on(request), uid)))
 
-    def _answer(self, collection: Collection) -> dict[str, Any]:
-        progress = rechunking.progress_of(collection)
+    def _answer(self, request: Request, collection: Collection) -> dict[str, Any]:
+        progress = rechunking.progress_of(principal_on(request), collection)
         return {
             **ChoiceOutput(from_key(collection.chunking)).data,
             "documents": progress.total,

@@ -30,7 +30,7 @@ SHOWN = 20
 def change_chunking(*, actor: Principal, collection: Collection, choice: Chunking) -> int:
     """Cut the collection's documents another way from now on. Those in force are cut anew, readers keep the old chunks until
 
-    each is done. Returns how many there are. Documents being read right now follow when they are published.
+    each is done. Returns how many of them the actor sees. Documents being read right now follow when they are published.
     """
     require(actor, Permission.MANAGE, collection.scope_id)
     collection = Collection.objects.select_for_update().get(pk=collection.pk)
@@ -48,7 +48,7 @@ def change_chunking(*, actor: Principal, collection: Collection, choice: Chunkin
     )
     rechunking.find_outdated()
     rechunking.ring()
-    return rechunking.outdated(collection).count()
+    return rechunking.progress_of(actor, collection).waiting
 
 
 def _told(choice: Chunking) -> dict[str, object]:

@@ -12,6 +12,8 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from accounts.permissions.visibility import visible_scopes
+from accounts.values import Principal
 from ingestion.ledger import MAX_FAILURES, StaleLease
 from ingestion.models import Collection, Correction, Document, DocumentVersion, Rechunking
 from kb_platform.jobs import enqueue
@@ -164,14 +166,13 @@ class Progress:
         return self.total - self.waiting - self.failed
 
 
-def progress_of(collection: Collection) -> Progress:
-    total = Document.objects.filter(
-        collection=collection, active_version__isnull=False, trashed_from=None
-    ).count()
-    failed = Rechunking.objects.filter(document__collection=collection).exclude(reason_code="")
-    late = outdated(collection)
+def progress_of(principal: Principal, collection: Collection) -> Progress:
+    """Of the documents that the principal sees: how many others there are with lists of their own is told to nobody."""
+    seen = Document.objects.filter(collection=collection, scope_id__in=visible_scopes(principal))
+    failed = Rechunking.objects.filter(document__in=seen).exclude(reason_code="")
+    late = outdated(collection).filter(pk__in=seen)
     return Progress(
-        total=total,
+        total=seen.filter(active_version__isnull=False).count(),
         waiting=late.exclude(pk__in=failed.values("document")).count(),
         failed=failed.count(),
     )

@@ -85,3 +85,16 @@ def test_readers_and_outsiders_correct_and_choose_nothing(plan, collection, owne
         preview = {"profile": "qa", "document": str(plan.uid)}
         assert client.post(f"{shelf}/chunking/preview", preview).status_code == status
     assert not Correction.objects.exists()
+
+
+def test_a_manager_is_not_told_of_documents_that_it_does_not_see(plan, collection, owner, reader, api):
+    me, other = (Holder.user(user.pk) for user in (owner, reader))
+    both = [GrantRequest(holder=holder, permission=Permission.MANAGE) for holder in (me, other)]
+    services.share_collection(actor=principal_of(owner), collection=collection, grants=both)
+    services.share_document(actor=principal_of(owner), document=plan, grants=both[:1])
+    url = f"/api/v1/collections/{collection.uid}/chunking"
+    wish = {"profile": "manual", "target_tokens": 64, "max_tokens": 96, "overlap_tokens": 0}
+    told = api(reader).put(url, wish, format="json").json()
+    assert (told["documents"], told["waiting"]) == (0, 0)
+    told = api(owner).get(url).json()
+    assert (told["documents"], told["waiting"]) == (1, 1)

@@ -116,7 +116,7 @@ def test_corrections_outlive_another_profile_and_a_new_version(plan, actor, embe
     gone = corrections.own_text(left_out).split(". ")[1]
     change_chunking(actor=actor, collection=collection, choice=usual(Shape.MANUAL))
     cut_anew(embedder)
-    assert rechunking.progress_of(collection).waiting == 0
+    assert rechunking.progress_of(actor, collection).waiting == 0
     assert [chunk.text for chunk in chunks(plan) if chunk.correction_id == row.pk] == ["Only this is true."]
     assert gone not in whole(plan)
 

@@ -95,7 +95,7 @@ def collection_chunking_page(request: PageRequest, uid: str) -> HttpResponse:
             for shape, name in SHAPE_NAMES.items()
         ],
         "preview": preview,
-        "progress": rechunking.progress_of(collection),
+        "progress": rechunking.progress_of(request.principal, collection),
         "was_polling": bool(request.htmx),
     }
     return render(request, "ingestion/collection_chunking.html", context)
