@@ -39,7 +39,7 @@ def _marked(collection, title, **fields):
 
 
 @pytest.fixture
-def hidden(db):
+def hidden(db, embedder):  # the page of a collection's chunking counts tokens
     """A collection that can be shared, with one open document; all else carries the word."""
     keeper = create_user(actor=SystemActor(name="tests"), email="k@x.org", name="Keeper")
     visitor = create_user(actor=SystemActor(name="tests"), email="v@x.org", name="Visitor")
