@@ -8,7 +8,7 @@ be read is named, with the reason, in the quality of the version.
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -76,6 +76,33 @@ def follow(document: Document, version: DocumentVersion, job: IngestJob) -> None
     _lay_beside(document, recordings)
     _tell(version, found)
     _list_in_batches(version, found, versions)
+
+
+# --- their bytes ------------------------------------------------------------------------------------------
+
+
+def keeper(document: Document) -> Callable[[bytes], Blob]:
+    """What stores the bytes of each part of a file while it is read.
+
+    An archive of archives is small and fills any disk: what is inside a file below another is kept only while all files
+    in the uploaded one together stay within MAX_BELOW_BYTES, read or not. Raises Rejected (`too_large`).
+    """
+    above = families.above(document)
+    if not above:
+        return lambda data: blobs.store([data])
+    others = [key for key in [above[0].pk, *families.below([above[0].pk])] if key != document.pk]
+    newest = Document.objects.filter(pk__in=others).values("latest_version")
+    parts = VersionPart.objects.filter(version__in=newest, role=PartRole.ATTACHMENT)
+    kept = parts.aggregate(n=Sum("size_bytes"))["n"] or 0
+
+    def keep(data: bytes) -> Blob:
+        nonlocal kept
+        kept += len(data)
+        if kept > MAX_BELOW_BYTES:
+            raise Rejected("too_large", limit=f"{MAX_BELOW_BYTES / 10**9:g} GB")
+        return blobs.store([data])
+
+    return keep
 
 
 # --- which ------------------------------------------------------------------------------------------------

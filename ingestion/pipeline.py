@@ -62,7 +62,7 @@ def read(lease: Lease, counter: TokenCounter) -> None:
             blobs.path_of(version.blob),
             file_name=version.file_name,
             watch=lambda done, total: ledger.note_pages(lease, done, total),
-            keep=lambda data: blobs.store([data]),
+            keep=attachments.keeper(version.document),
         )
         ledger.note(
             lease,

@@ -337,3 +337,22 @@ def test_a_file_that_came_inside_another_is_taken_when_it_is_uploaded_by_itself(
     entry = uploads.add_file(actor=actor, batch=batch, file=SimpleUploadedFile("rule.txt", RULE.encode()))
     assert entry.outcome == "accepted"
     assert entry.same_as.parent.title == "Valve rules"
+
+
+def test_an_archive_of_archives_fills_no_disk(ingest, embedder, monkeypatch):
+    def packed(files: dict[str, bytes]) -> bytes:
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in files.items():
+                archive.writestr(name, data)
+        return out.getvalue()
+
+    monkeypatch.setattr(attachments, "MAX_BELOW_BYTES", 20_000)
+    inner = {f"{n}.zip": packed({"a.txt": b"%d words " % n * 1_000}) for n in range(1, 5)}
+    ingest("bomb.zip", packed(inner))
+    run_jobs(embedder)
+    states = [latest(Document.objects.get(title=name)) for name in inner]
+    assert [row.state for row in states[:2]] == [VersionState.LIVE] * 2
+    assert [(row.state, row.reason_code) for row in states[2:]] == [(VersionState.REJECTED, "too_large")] * 2
+    stored = sum(path.stat().st_size for path in blobs.path_of("0" * 64).parents[2].glob("??/??/*"))
+    assert stored < 20_000
