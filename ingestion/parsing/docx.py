@@ -32,6 +32,7 @@ from ingestion.parsing.headings import LAST_WORDED_RANK, dense_levels, list_mark
 from ingestion.parsing.ooxml import Package, R, children, core_facts
 from ingestion.parsing.picture_text import with_picture_text
 from ingestion.parsing.prose import cjk_share, collapse
+from ingestion.parsing.symbols import symbol
 from ingestion.parsing.tables import Cell, read_table
 
 _WP = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
@@ -356,6 +357,8 @@ def _run_part(child: Any, inline: _Inline) -> None:
         inline.parts.append("\n")
     elif tag == f"{W}noBreakHyphen":
         inline.parts.append("-")
+    elif tag == f"{W}sym":
+        inline.parts.append(symbol(child.get(f"{W}font", ""), child.get(f"{W}char", "")))
     elif tag in _NOTE_KINDS:
         inline.notes.append((_NOTE_KINDS[tag], child.get(f"{W}id", "")))
 

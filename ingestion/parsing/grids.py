@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from ingestion.parsing.elements import Element, Kind
 from ingestion.parsing.headings import short_enough
-from ingestion.parsing.tables import Cell, plain_table, read_table
+from ingestion.parsing.tables import Cell, is_form, plain_table, read_table
 
 ROWS_PER_TABLE = 200
 COLUMNS_PER_TABLE = 60
@@ -285,6 +285,8 @@ def _table_start(region: _Region, lines: Sequence[int]) -> int:
 def _header_depth(region: _Region, lines: Sequence[int]) -> int:
     """Leading rows of names; names that are merged, and names that lie below merged ones."""
     if len(lines) < 2 or len(region.rows[lines[0]]) < 2 or not _all_names(region.rows[lines[0]]):
+        return 0
+    if is_form([list(region.rows[line].values()) for line in lines]):
         return 0
     if not any(span[0] == lines[0] for span in region.spans.values()) and _is_one_of_many(region, lines):
         return 0

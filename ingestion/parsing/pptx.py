@@ -27,6 +27,7 @@ from ingestion.parsing.headings import list_mark, short_enough
 from ingestion.parsing.numerals import spelled
 from ingestion.parsing.ooxml import MC, Package, R, children, core_facts
 from ingestion.parsing.picture_text import with_picture_text
+from ingestion.parsing.pptx_order import as_seen
 from ingestion.parsing.prose import cjk_share, collapse
 from ingestion.parsing.tables import Cell, read_table
 
@@ -278,7 +279,7 @@ class _Slide:
     def read(self, tree: Any, depth: int = 0) -> None:
         if depth > _MAX_DEPTH:
             raise Rejected("too_complex", limit=f"{_MAX_DEPTH} groups in groups")
-        for node in children(tree):
+        for node in as_seen(list(children(tree))) if depth == 0 else children(tree):
             if _is_hidden(node):
                 continue
             if node.tag == f"{_P}sp":

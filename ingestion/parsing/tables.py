@@ -13,6 +13,12 @@ MAX_SLOTS = 400_000
 # Characters a merged cell may come to when it is repeated in each row it covers; a longer text stays in its first row.
 MAX_REPEATED = 3_000
 _MOST_HEADERS, _LONGEST_NAME = 3, 80
+_LABEL = re.compile(  # what forms ask for
+    r"^\W*[^\W\d]{0,6}(?:姓\s*名|性\s*别|部\s*门|职\s*[务位称]|岗\s*位|电\s*话|手机号?码?|地\s*址|住\s*址|邮\s*箱|日\s*期|时\s*间|年\s*龄|民\s*族|学\s*历|籍\s*贯|"
+    r"专\s*业|编\s*号|名\s*称|单\s*位|公\s*司|备\s*注|号\s*码|账\s*号|开户行|联系人|负责人|法定代表人|金\s*额|事\s*由|"
+    r"Name|Title|Date|Address|Phone|Telephone|E-?mail|Department|Position|Gender|Company|Remarks?)\W*$",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"^(?:19|20)\d\d\s?年?[AEae]?$")
 
 
@@ -125,6 +131,16 @@ def _header_rows(grid: list[list[Cell | None]], filled: list[tuple[str, ...]]) -
     return _named_rows(grid, filled) or _rows_above_figures(filled)
 
 
+def is_form(rows: Sequence[Sequence[str]]) -> bool:
+    """Names and what is given for them side by side, as on a form: its first row is no head."""
+    first = rows[0]
+    asked = [bool(_LABEL.match(text)) for text in first]
+    if len(first) < 2 or len(first) % 2 or any(asked[1::2]) or not all(asked[::2]):
+        return False
+    others = {row[0] for row in rows[1:] if row and _LABEL.match(row[0])} - {first[0]}
+    return bool(others) and 2 * (len(others) + 1) >= len(rows)
+
+
 def _rows_above_figures(filled: list[tuple[str, ...]]) -> int:
     """Leading rows of names, some of their cells empty or merged, above rows that hold figures but for their own names."""
     holds = [_holds_figures(row) for row in filled]
@@ -155,7 +171,7 @@ def _named_rows(grid: list[list[Cell | None]], filled: list[tuple[str, ...]]) ->
     ]
     if not rest or len(first) < 2 or len(names) < 2 or not all(filled[0]) or len(set(names)) < len(names):
         return 0
-    if any(_is_figure(text) or len(text) > _LONGEST_NAME for text in names):
+    if any(_is_figure(text) or len(text) > _LONGEST_NAME for text in names) or is_form(filled):
         return 0
     depth = max(cell.rowspan for cell in first if cell)
     is_two_storied = (

@@ -27,3 +27,16 @@ def test_rows_of_names_above_rows_of_figures_are_the_head(head: list[list[str]],
 def test_several_boxes_on_a_line_are_a_choice_and_one_is_a_bullet() -> None:
     assert list_mark("■ 是 □ 否") is None
     assert list_mark("□ 复印身份证") is not None
+
+
+def test_a_form_has_names_beside_their_values_and_no_head() -> None:
+    def head(*rows: str) -> int:
+        element = read_table([[Cell(text=text) for text in row.split("|")] for row in rows])
+        assert element
+        assert element.table
+        return element.table.header_rows
+
+    assert head("姓名|张三|性别|男", "部门|研发中心|职务|工程师") == 0
+    assert head("姓名|张三", "家庭住址|北京市海淀区", "备注|无") == 0
+    assert head("姓名|城市|备注", "王小明|北京|无") == 1
+    assert head("姓名|部门", "张三|技术部", "李四|市场部") == 1
