@@ -64,3 +64,9 @@ document.querySelectorAll('form[data-savebar]').forEach(form => {
   window.addEventListener('beforeunload', event => { if (!bar.hidden && !sent) event.preventDefault(); });
   sync();
 });
+
+// on a narrow page the tab that is open may stand outside of its row
+for (const tab of document.querySelectorAll('.tabs > [aria-current]')) {
+  const row = tab.parentElement, at = tab.getBoundingClientRect(), box = row.getBoundingClientRect();
+  if (at.right > box.right) row.scrollLeft += at.right - box.right;
+}
