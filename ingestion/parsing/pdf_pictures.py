@@ -3,13 +3,14 @@
 Logos, rules, backgrounds and what stands on several pages are left out, as is a picture that nothing is known of.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pymupdf
 
-from ingestion.parsing.elements import Element, Kind, PageBox, ParsedDocument, Part, PartRole
+from ingestion.parsing.elements import Element, Kind, PageBox, ParsedDocument, Part, PartRole, Quality
 from ingestion.parsing.formats import Source
 from ingestion.parsing.pdf_page import Page
 from ingestion.parsing.picture_text import with_picture_text
@@ -47,11 +48,35 @@ def with_pictures(
     elements = tuple(e for e in shown.elements if e.kind is not Kind.IMAGE or e.text)
     named = {element.picture for element in elements}
     warnings = shown.quality.warnings
+    quality = replace(parsed.quality, warnings=warnings, pictures=len(named - {""}))
     return replace(
         shown,
         elements=elements,
         parts=tuple(part for part in shown.parts if part.digest not in parts or part.digest in named),
-        quality=replace(parsed.quality, warnings=warnings, pictures=len(named - {""})),
+        quality=_with_read_pages(quality, [e for e in elements if e.picture in parts]),
+    )
+
+
+def _with_read_pages(quality: Quality, pictures: Sequence[Element]) -> Quality:
+    """A page whose pictures say more than its own text counts as one that was recognised."""
+    own = quality.page_characters
+    said = Counter[int]()
+    for element in pictures:
+        if element.confidence is not None and element.page:
+            said[element.page] += len(element.text)
+    read = {page for page, length in said.items() if page > len(own) or length > own[page - 1]}
+    if not read:
+        return quality
+    sure = [e.confidence for e in pictures if e.confidence is not None and e.page in read]
+    before = quality.ocr_pages * (quality.ocr_confidence or 0.0)
+    mean = (before + len(read) * sum(sure) / len(sure)) / (quality.ocr_pages + len(read))
+    return replace(
+        quality,
+        ocr_pages=quality.ocr_pages + len(read),
+        ocr_confidence=round(mean, 3),
+        page_characters=tuple(
+            length + said[page] * (page in read) for page, length in enumerate(own, start=1)
+        ),
     )
 
 

@@ -4,7 +4,7 @@ import pymupdf
 import pytest
 
 from ingestion.parsing import pdf_pictures
-from ingestion.parsing.elements import Kind
+from ingestion.parsing.elements import Element, Kind, Quality
 from ingestion.parsing.errors import Rejected
 from ingestion.parsing.pdf import spans
 from ingestion.tests.parsing.builders import pdf, read_pdf, ruled, write
@@ -378,3 +378,12 @@ def test_a_bold_line_that_ends_in_a_colon_is_a_heading() -> None:
     document = pymupdf.open("pdf", pdf([(50, 130 + 14 * n, LINE) for n in range(6)]))
     document[0].insert_text((50, 100), "Variance analysis:", fontsize=10, fontname="hebo")
     assert texts(document.tobytes())[0] == (Kind.HEADING, "Variance analysis:")
+
+
+def test_a_page_whose_pictures_say_more_than_its_text_counts_as_recognised() -> None:
+    def picture(page: int, text: str) -> Element:
+        return Element(kind=Kind.IMAGE, text=text, page=page, picture="d", confidence=0.9)
+
+    before = Quality(pages=2, page_characters=(4, 400))
+    after = pdf_pictures._with_read_pages(before, [picture(1, "a box of text"), picture(2, "a label")])
+    assert (after.ocr_pages, after.ocr_confidence, after.page_characters) == (1, 0.9, (17, 400))
