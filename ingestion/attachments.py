@@ -16,7 +16,7 @@ from django.db.models import OuterRef, Subquery, Sum
 from django.utils import timezone
 
 from accounts.values import SystemActor
-from ingestion import blobs, bulk, families, ledger, quality, services
+from ingestion import blobs, bulk, families, ledger, quality, services, turns
 from ingestion.allowed_types import refuse_disallowed
 from ingestion.blobs import Blob
 from ingestion.models import (
@@ -205,11 +205,11 @@ def _take(
         _give_way(rows[item.digest])
     versions = [_version(rows[item.digest], item, version) for item in items]
     DocumentVersion.objects.bulk_create(versions, batch_size=500)
+    # Many files in one are a bulk load as many files by themselves are: other people's do not wait for all of them.
+    usual = turns.priority_for(version.created_by_id or 0, is_bulk=len(versions) > turns.SMALL_BATCH)
+    priority = max(job.priority, usual)
     IngestJob.objects.bulk_create(
-        [
-            ledger.new_job(made, collection_id=parent.collection_id, priority=job.priority)
-            for made in versions
-        ],
+        [ledger.new_job(made, collection_id=parent.collection_id, priority=priority) for made in versions],
         batch_size=500,
     )
     ProcessingEvent.objects.bulk_create(

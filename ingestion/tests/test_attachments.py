@@ -11,7 +11,7 @@ from django.db import connection
 from accounts.permissions.grants import replace_grants
 from accounts.principals import principal_of
 from accounts.values import GrantRequest, Holder, Permission
-from ingestion import attachments, blobs, bulk, families, services, uploads
+from ingestion import attachments, blobs, bulk, families, services, turns, uploads
 from ingestion.blobs import store
 from ingestion.indexing import moves
 from ingestion.models import Document, IngestJob, VersionState
@@ -356,3 +356,12 @@ def test_an_archive_of_archives_fills_no_disk(ingest, embedder, monkeypatch):
     assert [(row.state, row.reason_code) for row in states[2:]] == [(VersionState.REJECTED, "too_large")] * 2
     stored = sum(path.stat().st_size for path in blobs.path_of("0" * 64).parents[2].glob("??/??/*"))
     assert stored < 20_000
+
+
+def test_many_files_in_one_are_a_bulk_load_and_few_are_not(ingest, monkeypatch):
+    monkeypatch.setattr(turns, "SMALL_BATCH", 2)
+    for name, number in (("few.eml", 2), ("many.eml", 3)):
+        ingest(name, mail({f"{n}.txt": b"Words." for n in range(number)}, subject=name))
+    asked = IngestJob.objects.filter(version__document__parent__isnull=False)
+    told = {job.version.document.parent.title: job.priority for job in asked}
+    assert told == {"few.eml": IngestJob.Priority.FIRST, "many.eml": IngestJob.Priority.LATER}
