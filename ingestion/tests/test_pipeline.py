@@ -8,6 +8,7 @@ from accounts.principals import principal_of
 from ingestion import bulk, ledger, pipeline, selectors, services
 from ingestion.indexing.moves import follow_all, follow_scope
 from ingestion.ledger import StaleLease
+from ingestion.listing import ListQuery, list_documents
 from ingestion.models import (
     CachedVector,
     Chunk,
@@ -82,15 +83,21 @@ def test_the_same_bytes_again_make_no_version(ingest, upload):
         ("empty.docx", b"", "empty"),
         ("blank.md", b"  \n\n ", "empty"),
         ("archive.pdf", b"7z\xbc\xaf'\x1c" + bytes(200), "wrong_name"),
+        ("script.html", b"<html><script>x()</script></html>", "no_text"),
     ],
 )
-def test_a_file_without_content_is_rejected_with_a_reason_and_indexes_nothing(ingest, name, content, code):
+def test_a_file_without_content_is_rejected_with_a_reason_and_indexes_nothing(
+    ingest, owner, name, content, code
+):
     document = ingest(name, content)
     version = latest(document)
     assert (version.state, version.reason_code) == (VersionState.REJECTED, code)
     assert version.job.state == IngestJob.State.FAILED
     assert document.active_version is None
     assert rows() == []
+    actor = principal_of(owner)
+    unread = list_documents(actor, ListQuery.parse({"quality": "unread"}, actor)).rows
+    assert unread == ([document] if code == "no_text" else [])
 
 
 def test_a_bad_new_version_leaves_the_old_one_live(ingest):

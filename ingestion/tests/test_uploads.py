@@ -8,6 +8,7 @@ from accounts.principals import principal_of
 from accounts.values import GrantRequest, Holder, Permission
 from ingestion import services, uploads
 from ingestion.models import Document, DocumentVersion, UploadedFile
+from ingestion.reasons import outcome_text
 from ingestion.tests.conftest import run_jobs
 from kb_platform.errors import NotAllowed, NotFound
 
@@ -53,6 +54,11 @@ def test_the_same_bytes_are_not_taken_twice_into_a_collection(send):
     again, copy = send("a.md"), send("copy.md")
     assert again.outcome == Outcome.UNCHANGED
     assert (copy.outcome, copy.same_as) == (Outcome.DUPLICATE, first.version.document)
+    elsewhere = send("a.md", path="other folder/a.md")
+    assert (elsewhere.outcome, elsewhere.same_as) == (Outcome.DUPLICATE, first.version.document)
+    assert "“a.md”" in outcome_text(elsewhere, {first.version.document.scope_id})
+    counts = uploads.count_files(UploadedFile.objects.all(), first.batch)
+    assert (counts.refused, counts.duplicates) == (0, 2)
     assert Document.objects.count() == 1
     DocumentVersion.objects.update(chunk_count=2)
     assert uploads.count_files(UploadedFile.objects.all(), first.batch).chunks == 2
