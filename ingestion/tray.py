@@ -107,4 +107,7 @@ def _since(principal: Principal) -> Greatest:
     now = timezone.now()
     left = IngestJob.objects.filter(ended_at=None, version__created_by=principal.user_id).order_by()
     oldest = left.annotate(all=Value(1)).values("all").annotate(first=Min("created_at")).values("first")
-    return Greatest(Value(now - LONGEST), Least(Value(now - JUST_ENDED), Subquery(oldest)))
+    uploads = UploadBatch.objects.filter(created_by_id=principal.user_id, files__version__job__in=left)
+    begun = uploads.order_by("pk").values("created_at")[:1]
+    came = Least(Value(now - JUST_ENDED), Subquery(oldest), Subquery(begun))
+    return Greatest(Value(now - LONGEST), came)
