@@ -177,18 +177,28 @@ def _line_atoms(index: int, element: Element) -> Iterator[Atom]:
 
 
 def _row_atoms(index: int, elements: Sequence[Element]) -> Iterator[Atom]:
-    """One atom a row. Caption and header rows lead every data row, so that each row says what its cells mean."""
+    """One atom a row. Caption and header rows lead every data row, so that each row says what its cells mean.
+
+    A part that repeats the header of the part before it, as parts of long tables do, says it only as that lead.
+    """
     element = elements[index]
-    caption, rows = _rows(element)
-    header_rows = min(element.table.header_rows, len(rows) - 1) if element.table else 0
-    head = [*caption, *rows[:header_rows]]
+    head, rows = _head_and_rows(element)
+    continues = bool(head and index and elements[index - 1].table) and (
+        _head_and_rows(elements[index - 1])[0] == head
+    )
     lead_text = "\n".join([*_caption_before(index, elements), *head])
     lead = Lead(text=lead_text) if lead_text else None
-    for number, row in enumerate([*caption, *rows]):
+    for number, row in enumerate([*head, *rows]):
         is_head = number < len(head)
-        border = (FREE if number == 0 else TORN) if number <= len(head) else ITEM
-        if row.strip():
+        border = (FREE if number == 0 else TORN) if number <= len(head) and not continues else ITEM
+        if row.strip() and not (is_head and continues):
             yield _atom(index, element, row, border=border, lead=None if is_head or not number else lead)
+
+
+def _head_and_rows(element: Element) -> tuple[list[str], list[str]]:
+    caption, rows = _rows(element)
+    header_rows = min(element.table.header_rows, len(rows) - 1) if element.table else 0
+    return [*caption, *rows[:header_rows]], rows[header_rows:]
 
 
 def _rows(element: Element) -> tuple[list[str], list[str]]:

@@ -13,7 +13,7 @@ from ingestion.parsing.elements import Element, Kind
 from ingestion.parsing.headings import short_enough
 from ingestion.parsing.tables import Cell, is_form, plain_table, read_table
 
-ROWS_PER_TABLE = 200
+ROWS_PER_TABLE = 20
 COLUMNS_PER_TABLE = 60
 _LOOK_FOR_HEADER = 8
 _MAX_DEPTH = 4

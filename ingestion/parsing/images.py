@@ -19,7 +19,7 @@ from ingestion.parsing.ocr.picture import scaled
 from ingestion.parsing.pdf_elements import elements_of
 from ingestion.parsing.pdf_page import Page
 from ingestion.parsing.pdf_scan import Scans, spans
-from ingestion.rendering.child import PICTURE_FORMATS
+from ingestion.rendering.child import open_picture
 
 if TYPE_CHECKING:
     from ingestion.parsing.ocr.picture import Grey
@@ -34,12 +34,9 @@ _DESCRIPTION, _ARTIST, _DATE = 270, 315, 306  # tags of EXIF
 
 def parse(source: Source) -> ParsedDocument:
     """Read a picture. Raises Rejected: too_large (pixels or pages), truncated, corrupt, no_text."""
-    from pillow_heif import register_heif_opener
-
-    register_heif_opener()
     Image.MAX_IMAGE_PIXELS = None  # the rule is here, with its own words
     try:
-        with Image.open(io.BytesIO(source.data), formats=PICTURE_FORMATS) as opened:
+        with open_picture(io.BytesIO(source.data)) as opened:
             return _read(opened, source)
     except (UnidentifiedImageError, SyntaxError, ValueError, EOFError) as error:
         raise Rejected("corrupt") from error

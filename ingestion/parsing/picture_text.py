@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ingestion.parsing.elements import Element, Kind, ParsedDocument, Part
 from ingestion.parsing.formats import Source
-from ingestion.rendering.child import PICTURE_FORMATS
+from ingestion.rendering.child import open_picture
 
 if TYPE_CHECKING:
     from ingestion.parsing.ocr.picture import Recognised, TextLine
@@ -66,7 +66,7 @@ def _pixels(part: Part) -> int:
 
     Image.MAX_IMAGE_PIXELS = None  # the rule is here
     try:
-        with Image.open(io.BytesIO(part.data), formats=PICTURE_FORMATS) as opened:
+        with open_picture(io.BytesIO(part.data)) as opened:
             width, height = opened.size
     except (OSError, SyntaxError, ValueError, EOFError):
         return 0
@@ -106,7 +106,7 @@ class _Reader:
         import numpy as np
         from PIL import Image, ImageOps
 
-        with Image.open(io.BytesIO(data), formats=PICTURE_FORMATS) as opened:
+        with open_picture(io.BytesIO(data)) as opened:
             opened.draft("L", (_LONGEST_PX, _LONGEST_PX))
             upright = ImageOps.exif_transpose(opened).convert("RGBA")
         paper = Image.new("RGBA", upright.size, "white")

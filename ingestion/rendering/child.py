@@ -6,10 +6,11 @@ Exit status 3: there is no such page; anything else but 0: the page cannot be dr
 import io
 import resource
 import sys
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from PIL import Image
+    from PIL.ImageFile import ImageFile
 
 MEGABYTE = 1 << 20
 LIMITS = (
@@ -53,14 +54,21 @@ def _pdf_page(path: str, page: int, width: int) -> "Image.Image | None":
         return Image.frombytes("RGB", (pixels.width, pixels.height), pixels.samples)
 
 
-def _picture(path: str, page: int, width: int) -> "Image.Image | None":
-    """A picture as it is meant to be seen: turned upright, on white, never larger than it is."""
-    from PIL import Image, ImageOps
+def open_picture(file: "str | IO[bytes]") -> "ImageFile":
+    """Open one of the PICTURE_FORMATS, whatever it is called. Raises what Pillow raises for others."""
+    from PIL import Image
     from pillow_heif import register_heif_opener
 
     register_heif_opener()
+    return Image.open(file, formats=PICTURE_FORMATS)
+
+
+def _picture(path: str, page: int, width: int) -> "Image.Image | None":
+    """A picture as it is meant to be seen: turned upright, on white, never larger than it is."""
+    from PIL import Image, ImageOps
+
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS // 2  # an error comes at twice this
-    with Image.open(path, formats=PICTURE_FORMATS) as opened:
+    with open_picture(path) as opened:
         try:
             opened.seek(page - 1)
         except EOFError:

@@ -327,3 +327,11 @@ def test_any_document_is_chunked_completely_in_order_and_within_limits(made):
         assert section.first_element <= chunk.first_element <= chunk.last_element <= section.last_element
         covered = document.elements[chunk.first_element : chunk.last_element + 1]
         assert chunk.boxes == tuple(box for element in covered for box in element.boxes)
+
+
+def test_parts_of_a_long_table_say_their_header_once_in_a_chunk_and_end_with_their_rows() -> None:
+    head = ("code", "city")
+    parts = [table(head, *((f"K{part}-{row}", "Bonn") for row in range(3))) for part in range(2)]
+    (chunk,) = chunked(*parts).chunks
+    assert chunk.text.count("code | city") == 1
+    assert "K1-2 | Bonn" in chunk.text

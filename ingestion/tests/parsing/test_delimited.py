@@ -23,7 +23,7 @@ def test_rows_and_header_whatever_the_delimiter_and_encoding() -> None:
 
 def test_every_part_of_a_long_file_repeats_the_header() -> None:
     elements = parse(("id,name\n" + "".join(f"{n},name {n}\n" for n in range(450))).encode()).elements
-    assert len(elements) == 3
+    assert len(elements) == 23
     assert all(element.table and element.table.rows[0] == ("id", "name") for element in elements)
     assert sum(len(element.table.rows) - 1 for element in elements if element.table) == 450
 
