@@ -19,7 +19,7 @@ PDF = "pl-300-user-manual.pdf"
 DROP_A_FOLDER = """
 ([zone]) => {
   const file = (name, text) => ({ isFile: true, fullPath: `/Manuals/${name}`, file: done => done(new File([text], name.split('/').pop())) });
-  const children = [file('a.md', '# A\\n\\nOne.'), file('b/a.md', '# B\\n\\nTwo.'), file('table.xlsx', 'x'), file('.DS_Store', 'x')];
+  const children = [file('a.md', '# A\\n\\nOne.'), file('b/a.md', '# B\\n\\nTwo.'), file('drawing.vsdx', 'x'), file('.DS_Store', 'x')];
   const folder = { isFile: false, fullPath: '/Manuals', createReader: () => ({ readEntries: done => done(children.splice(0, 100)) }) };
   const event = new Event('drop', { bubbles: true, cancelable: true });
   event.dataTransfer = { items: [{ webkitGetAsEntry: () => folder }], files: [] };
@@ -53,7 +53,7 @@ def test_a_dropped_folder_is_sent_file_by_file_and_one_bad_file_spoils_none(
     page.evaluate(DROP_A_FOLDER, [page.locator(".drop").element_handle()])
     rows = page.locator("[data-list] > li")
     expect(rows).to_have_count(3)
-    expect(rows.filter(has_text="table.xlsx")).to_contain_text("not supported")
+    expect(rows.filter(has_text="drawing.vsdx")).to_contain_text("not supported")
     page.get_by_role("button", name="Upload", exact=True).click()
     expect(rows.filter(has_text="b/a.md")).to_contain_text("Received")
     page.locator("[data-summary]").get_by_role("link", name="Open batch").click()
