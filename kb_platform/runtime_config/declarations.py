@@ -4,13 +4,14 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from kb_platform.runtime_config.kinds import Area, Choice, Choices, Effect, Number, Setting, Text
+from kb_platform.runtime_config.kinds import Area, Choice, Choices, Effect, Hosts, Number, Setting, Text
 
 AREAS = (
     Area(key="general", label=_("General"), sub=_("Name, language and appearance."), icon="settings"),
     Area(key="access", label=_("Sign-in and access"), sub=_("How people sign in, and for how long."), icon="lock"),
     Area(key="uploads", label=_("Uploads"), sub=_("Which files may be uploaded."), icon="upload"),
     Area(key="processing", label=_("Processing"), sub=_("How long a file may take, and how many may wait."), icon="activity"),
+    Area(key="network", label=_("Outgoing connections"), sub=_("Which servers this site may call."), icon="plug-connected"),
     Area(key="retention", label=_("Retention"), sub=_("What is kept, and for how long."), icon="archive"),
 )  # fmt: skip
 
@@ -182,6 +183,16 @@ MOST_WAITING = Number(  # ingestion.intake
     unit=_("files"),
     zero=_("any number"),
 )
+INTERNAL_HOSTS = Hosts(  # kb_platform.net.safe_http
+    name="network.internal_hosts",
+    label=_("Allowed servers of the internal network"),
+    help=_(
+        "host:port, one on each line, for example search.example.lan:9200. Servers on the internet need no entry; all other internal addresses are refused."
+    ),
+    default="",
+    most=4000,
+    lines=5,
+)
 CONVERSATION_DAYS = Number(  # retrieval.tasks
     name="retention.conversation_days",
     label=_("Chats"),
@@ -240,6 +251,7 @@ SETTINGS: dict[str, Setting[Any]] = {
         STALL_MINUTES,
         LONGEST_HOURS,
         MOST_WAITING,
+        INTERNAL_HOSTS,
         CONVERSATION_DAYS,
         TRACE_DAYS,
         AUDIT_DAYS,

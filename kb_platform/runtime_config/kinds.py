@@ -13,6 +13,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django_stubs_ext import StrOrPromise
 
+from kb_platform.net.addresses import read_hosts
+from kb_platform.sealing import hint, is_sealed, seal
+
 T = TypeVar("T")
 
 
@@ -49,6 +52,11 @@ class Setting(ABC, Generic[T]):
     def widget(self) -> str:
         return type(self).__name__.lower()
 
+    @property
+    def is_secret(self) -> bool:
+        """Whether the value is never shown, exported or told to the audit log."""
+        return False
+
     @abstractmethod
     def clean(self, value: Any) -> T: ...
 
@@ -81,6 +89,50 @@ class Text(Setting[str]):
 
     def shown(self, value: str) -> str:
         return value or str(self.empty)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hosts(Text):
+    """`host:port` on each line."""
+
+    def clean(self, value: Any) -> str:
+        text = Text.clean(self, value)
+        try:
+            read_hosts(text)
+        except ValueError as error:
+            raise ValueError(
+                _("“%(line)s” is not of the form host:port.") % {"line": str(error)[:80]}
+            ) from error
+        return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret(Setting[str]):
+    """A key of another server. The value is sealed; `from_form` seals what is typed, and an empty field keeps the old."""
+
+    default: str = ""
+    most: int = 500
+
+    @property
+    def is_secret(self) -> bool:
+        return True
+
+    def clean(self, value: Any) -> str:
+        if not isinstance(value, str) or (value and not is_sealed(value)):
+            raise ValueError(_("This must be text."))
+        return value
+
+    def shown(self, value: str) -> str:
+        if not value:
+            return _("not set")
+        ending = hint(value)
+        return _("Set, ends in %(ending)s") % {"ending": ending} if ending else _("Set")
+
+    def from_form(self, values: Sequence[str]) -> str:
+        text = values[-1].strip() if values else ""
+        if len(text) > self.most or not (text.isascii() and text.isprintable()):
+            raise ValueError(_("A key has at most %(most)d plain characters.") % {"most": self.most})
+        return seal(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

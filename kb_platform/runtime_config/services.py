@@ -59,22 +59,25 @@ def _write(actor: Actor, setting: Setting[Any], old: Any, new: Any) -> None:
         name=setting.name,
         defaults={
             "value": new,
-            "previous": old,
+            "previous": None if setting.is_secret else old,
             "changed_by_id": actor.user_id,
             "changed_by_name": actor.name[:254],
         },
     )
-    record(actor, "setting.changed", row, before=old, after=new)
+    if setting.is_secret:
+        record(actor, "setting.changed", row, after=setting.shown(new))
+    else:
+        record(actor, "setting.changed", row, before=old, after=new)
 
 
 def export_text() -> str:
-    """All settings that differ from their defaults and are not locked, as YAML. There are no secrets among them."""
+    """All settings that differ from their defaults and are not locked, as YAML, without secrets."""
     values = store.current()
     kept: dict[str, dict[str, Any]] = {}
     for area in AREAS:
         for setting in settings_of(area.key):
             value = values.get(setting)
-            if setting.name not in settings.RUNTIME_OVERRIDES and value != setting.default:
+            if _travels(setting) and value != setting.default:
                 kept.setdefault(area.key, {})[setting.field] = (
                     list(value) if isinstance(value, tuple) else value
                 )
@@ -97,11 +100,11 @@ def read_import(content: bytes) -> dict[str, Any]:
         raise InvalidInput(_("This is not a YAML file.")) from error
     given = _flat(parsed if parsed is not None else {})
     values: dict[str, Any] = {
-        name: setting.default for name, setting in SETTINGS.items() if name not in settings.RUNTIME_OVERRIDES
+        name: setting.default for name, setting in SETTINGS.items() if _travels(setting)
     }
     problems: dict[str, str] = {}
     for name, value in given.items():
-        if name not in SETTINGS:
+        if name not in SETTINGS or SETTINGS[name].is_secret:
             problems[name] = _("There is no such setting.")
             continue
         try:
@@ -111,6 +114,11 @@ def read_import(content: bytes) -> dict[str, Any]:
     if problems:
         raise InvalidInput(fields=problems)
     return values
+
+
+def _travels(setting: Setting[Any]) -> bool:
+    """Whether a file may hold it: neither what the environment holds fast, nor a secret."""
+    return setting.name not in settings.RUNTIME_OVERRIDES and not setting.is_secret
 
 
 def _flat(parsed: Any) -> dict[str, Any]:

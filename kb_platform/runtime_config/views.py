@@ -59,7 +59,7 @@ class Row:
 
     @property
     def seen(self) -> str:
-        return json.dumps(self.value, ensure_ascii=False)
+        return json.dumps("" if self.setting.is_secret else self.value, ensure_ascii=False)
 
     @property
     def effect(self) -> dict[str, StrOrPromise]:
@@ -120,7 +120,9 @@ def _save(request: HttpRequest, typed: Mapping[str, list[str]]) -> list[str]:
             problems[name] = str(error)
             continue
         if value != old:
-            values[name], seen[name] = value, old
+            values[name] = value
+            if not SETTINGS[name].is_secret:
+                seen[name] = old
     if problems:
         raise InvalidInput(fields=problems)
     return services.change(actor=actor, values=values, seen=seen)
@@ -148,7 +150,7 @@ def _rows(area: str, typed: Mapping[str, list[str]], problems: Mapping[str, StrO
         value = values.get(setting)
         texts = typed.get(setting.name)
         shown: Any = value
-        if texts is not None:
+        if texts is not None and not setting.is_secret:
             shown = texts if setting.widget == "choices" else "".join(texts[-1:])
         rows.append(
             Row(
