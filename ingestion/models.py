@@ -456,11 +456,15 @@ class TermStatistic(models.Model):
 
 
 class ScopeStatistic(models.Model):
-    """How many indexed chunks a scope holds in a generation: BM25's N, and what chooses the dense plan."""
+    """How many indexed chunks a scope holds in a generation: BM25's N, and what chooses the dense plan.
+
+    changes: how often its rows were changed, so that what was read before can be told from what would be read now.
+    """
 
     generation = models.PositiveIntegerField()
     scope_id = models.IntegerField()
     chunk_count = models.BigIntegerField(default=0)
+    changes = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
         constraints = [

@@ -1,13 +1,13 @@
 """Fusion: one ranking out of what the channels found. Pure.
 
 By evidence (the default): nearness by meaning on a fixed scale plus the share of the question's words, both known for
-every candidate, whichever channel found it. By rank (RRF): where one of the two is missing, or by the setting FUSION.
+every candidate, whichever channel found it. By rank (RRF): where one of the two is missing, or by choice.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from retrieval.values import Candidate, ChannelHit, Hit
+from retrieval.values import Candidate, ChannelHit, Hit, Key
 
 # On raw scales one weak word in common outranks the right passage of another language; these weights are flat optima.
 COSINE_SPREAD = 0.08  # standard deviation of the centred cosines of one question
@@ -18,7 +18,7 @@ FOREIGN_BONUS = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    chunk_id: int
+    chunk_id: Key
     score: float
 
 
@@ -43,7 +43,7 @@ class Signal:
         return (self.cosine or 0.0) / COSINE_SPREAD + words + foreign
 
 
-def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], *, k: int = 60) -> list[Scored]:
+def reciprocal_rank_fusion(rankings: Sequence[Sequence[Key]], *, k: int = 60) -> list[Scored]:
     """Merge rankings by summed reciprocal rank, best first.
 
     rankings: chunk ids, best first, one list per retriever; lists may be empty or overlap.
@@ -53,7 +53,7 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], *, k: int = 60) ->
     """
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
-    scores: dict[int, float] = {}
+    scores: dict[Key, float] = {}
     for ranking in rankings:
         for rank, chunk_id in enumerate(dict.fromkeys(ranking), start=1):
             scores[chunk_id] = scores.get(chunk_id, 0.0) + 1 / (k + rank)
@@ -61,13 +61,15 @@ def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], *, k: int = 60) ->
     return [Scored(chunk_id=chunk_id, score=score) for chunk_id, score in best_first]
 
 
-def fuse_by_rank(hits_by_channel: Mapping[str, Sequence[Hit]]) -> tuple[Candidate, ...]:
+def fuse_by_rank(hits_by_channel: Mapping[str, Sequence[Hit]], *, k: int = 60) -> tuple[Candidate, ...]:
     """Candidates by RRF, best first, each with its rank and score in every channel that found it.
 
     hits_by_channel: hits, best first; the order of the channels breaks ties.
     """
     found = _channel_hits(hits_by_channel)
-    merged = reciprocal_rank_fusion([[hit.chunk_id for hit in hits] for hits in hits_by_channel.values()])
+    merged = reciprocal_rank_fusion(
+        [[hit.chunk_id for hit in hits] for hits in hits_by_channel.values()], k=k
+    )
     return tuple(
         Candidate(chunk_id=scored.chunk_id, score=scored.score, channels=found[scored.chunk_id])
         for scored in merged
@@ -75,7 +77,7 @@ def fuse_by_rank(hits_by_channel: Mapping[str, Sequence[Hit]]) -> tuple[Candidat
 
 
 def fuse_by_evidence(
-    hits_by_channel: Mapping[str, Sequence[Hit]], signals: Mapping[int, Signal]
+    hits_by_channel: Mapping[str, Sequence[Hit]], signals: Mapping[Key, Signal]
 ) -> tuple[Candidate, ...]:
     """Candidates by the score of their signal, best first; ties in RRF's order.
 
@@ -93,8 +95,8 @@ def fuse_by_evidence(
     return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
 
 
-def _channel_hits(hits_by_channel: Mapping[str, Sequence[Hit]]) -> dict[int, dict[str, ChannelHit]]:
-    found: dict[int, dict[str, ChannelHit]] = {}
+def _channel_hits(hits_by_channel: Mapping[str, Sequence[Hit]]) -> dict[Key, dict[str, ChannelHit]]:
+    found: dict[Key, dict[str, ChannelHit]] = {}
     for name, hits in hits_by_channel.items():
         for rank, hit in enumerate(hits, start=1):
             found.setdefault(hit.chunk_id, {})[name] = ChannelHit(rank=rank, score=hit.score)

@@ -5,7 +5,7 @@ Everything is read in one new snapshot, later than the recall's: scopes, the doc
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.backends.utils import CursorWrapper
@@ -13,8 +13,9 @@ from django.db.backends.utils import CursorWrapper
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
 from ingestion.models import IN_FORCE
+from retrieval.folding import Folder
 from retrieval.snapshot import read_snapshot
-from retrieval.values import Candidate, Passage
+from retrieval.values import Candidate, Key, Passage
 
 JUDGED = 5  # passages that the evidence verdict looks at, whatever page was asked for
 
@@ -40,67 +41,119 @@ where c.id = any(%s::bigint[]) and d.scope_id = any(%s::int[]) and d.archived_at
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRequest:
-    """Which part of the readable ranking is wanted. terms: the question's tokens in each candidate."""
+    """Which part of the readable ranking is wanted. terms: the question's tokens in each candidate.
+
+    fold: whether a passage that says what one above it says goes under that one.
+    """
 
     offset: int
     limit: int
-    terms: Mapping[int, tuple[str, ...]]
+    terms: Mapping[Key, tuple[str, ...]]
+    fold: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HydratedPage:
     """passages: the page asked for. judged: the first passages of the ranking.
 
-    readable_count: how many candidates the reader may read. is_stale: a candidate's document was published anew or
-    removed after the recall, so that a new recall would find other chunks.
+    readable_count: how many candidates the reader may read. hidden_count: how many are no longer theirs to read.
+    folded: what went under which passage. is_stale: a candidate's document was published anew or removed after the
+    recall, so that a new recall would find other chunks.
     """
 
     passages: tuple[Passage, ...]
     judged: tuple[Passage, ...]
     readable_count: int
+    hidden_count: int
+    folded: Mapping[Key, Key]
     is_stale: bool
 
 
 def hydrate(
     ranking: Sequence[Candidate], page: PageRequest, *, principal: Principal, generation: int
 ) -> HydratedPage:
-    """Text for the page. Candidates that are not readable (any more) are dropped, and those behind them move up."""
+    """Text for the page. Candidates that are not readable (any more) are dropped, and those behind them move up.
+
+    Folding looks only at what stands above, so that the top 5 are the head of the top 10.
+    """
     with read_snapshot() as cursor:
         scopes = visible_scopes(principal)
-        readable, is_stale = _readable(
-            cursor, [candidate.chunk_id for candidate in ranking], scopes, generation
-        )
-        ranked = [candidate for candidate in ranking if candidate.chunk_id in readable]
-        wanted = ranked[page.offset : page.offset + page.limit]
-        chosen = {candidate.chunk_id: candidate for candidate in (*ranked[:JUDGED], *wanted)}
-        rows = _read_rows(cursor, list(chosen), scopes)
-    passages = {
-        chunk_id: _passage(row, chosen[chunk_id], page.terms.get(chunk_id, ()))
-        for chunk_id, row in rows.items()
-    }
+        states = _readable(cursor, [candidate.chunk_id for candidate in ranking], scopes, generation)
+        ranked = [candidate for candidate in ranking if candidate.chunk_id in states.readable]
+        shown = _shown(cursor, ranked, page, scopes)
+    passages = [_with_folded(shown, key) for key in shown.kept]
     return HydratedPage(
-        passages=tuple(passages[candidate.chunk_id] for candidate in wanted),
-        judged=tuple(passages[candidate.chunk_id] for candidate in ranked[:JUDGED]),
+        passages=tuple(passages[page.offset : page.offset + page.limit]),
+        judged=tuple(passages[:JUDGED]),
         readable_count=len(ranked),
-        is_stale=is_stale,
+        hidden_count=states.hidden_count,
+        folded=shown.folded,
+        is_stale=states.is_outdated,
     )
 
 
+@dataclass(slots=True, kw_only=True)
+class _Shown:
+    """Passages by key; the keys of those that stand by themselves, best first; and the others, under which."""
+
+    passages: dict[Key, Passage]
+    kept: list[Key]
+    folded: dict[Key, Key]
+
+
+def _shown(
+    cursor: CursorWrapper, ranked: Sequence[Candidate], page: PageRequest, scopes: Sequence[int]
+) -> _Shown:
+    """Reads on in the ranking until the page, and what is judged, is full."""
+    shown, folder = _Shown(passages={}, kept=[], folded={}), Folder()
+    wanted, at = max(JUDGED, page.offset + page.limit), 0
+    while at < len(ranked) and len(shown.kept) < wanted:
+        block = ranked[at : at + wanted - len(shown.kept)]
+        at += len(block)
+        rows = _read_rows(cursor, [candidate.chunk_id for candidate in block], scopes)
+        for candidate in block:
+            key = candidate.chunk_id
+            if key not in rows:
+                continue
+            passage = shown.passages[key] = _passage(rows[key], candidate, page.terms.get(key, ()))
+            if page.fold and (same := folder.same_as(key, passage.text)) is not None:
+                shown.folded[key] = same
+            else:
+                shown.kept.append(key)
+    return shown
+
+
+def _with_folded(shown: _Shown, key: Key) -> Passage:
+    beneath = tuple(shown.passages[other] for other, above in shown.folded.items() if above == key)
+    return replace(shown.passages[key], also_in=beneath) if beneath else shown.passages[key]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _States:
+    """hidden_count: of those that may not be read. is_outdated: any is gone or outdated for another reason."""
+
+    readable: frozenset[Key]
+    hidden_count: int
+    is_outdated: bool
+
+
 def _readable(
-    cursor: CursorWrapper, chunk_ids: list[int], scopes: Sequence[int], generation: int
-) -> tuple[set[int], bool]:
-    """Ids that may be read, and whether any is gone or outdated for another reason than access."""
-    cursor.execute(_STATES, [list(scopes), chunk_ids, generation])
+    cursor: CursorWrapper, chunk_ids: Sequence[Key], scopes: Sequence[int], generation: int
+) -> _States:
+    cursor.execute(_STATES, [list(scopes), list(chunk_ids), generation])
     states = cursor.fetchall()
-    readable = {chunk_id for chunk_id, is_open, is_current in states if is_open and is_current}
     is_outdated = any(is_open and not is_current for _chunk_id, is_open, is_current in states)
-    return readable, is_outdated or len(states) < len(chunk_ids)
+    return _States(
+        readable=frozenset(chunk_id for chunk_id, is_open, is_current in states if is_open and is_current),
+        hidden_count=sum(not is_open for _chunk_id, is_open, _is_current in states),
+        is_outdated=is_outdated or len(states) < len(chunk_ids),
+    )
 
 
 def _read_rows(
-    cursor: CursorWrapper, chunk_ids: list[int], scopes: Sequence[int]
-) -> dict[int, tuple[Any, ...]]:
-    cursor.execute(_ROWS, [chunk_ids, list(scopes), [state.value for state in IN_FORCE]])
+    cursor: CursorWrapper, chunk_ids: Sequence[Key], scopes: Sequence[int]
+) -> dict[Key, tuple[Any, ...]]:
+    cursor.execute(_ROWS, [list(chunk_ids), list(scopes), [state.value for state in IN_FORCE]])
     return {row[0]: row for row in cursor.fetchall()}
 
 

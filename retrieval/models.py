@@ -21,6 +21,16 @@ class SearchTrace(models.Model):
     degraded: Any = models.JSONField(default=list)
     timings_ms: Any = models.JSONField(default=dict)
     candidates: Any = models.JSONField(default=list, help_text="Chunk ids with ranks and scores by channel")
+    settings: Any = models.JSONField(default=dict, help_text="The knobs of this search")
+    spans: Any = models.JSONField(default=list, help_text="Steps with start and duration in milliseconds")
+    dropped: Any = models.JSONField(
+        default=dict, help_text="Why a candidate is not among the results, by key"
+    )
+    hidden_count = models.PositiveIntegerField(
+        default=0, help_text="Candidates no longer open when text was fetched"
+    )
+    evidence = models.CharField(max_length=10, blank=True)
+    explanations: Any = models.JSONField(default=dict, help_text="How each channel went about it")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     def __str__(self) -> str:

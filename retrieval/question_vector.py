@@ -10,7 +10,6 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
-from ingestion.embedding.protocol import Embedder
 from ingestion.embedding.registry import get_embedder
 
 log = logging.getLogger(__name__)
@@ -19,10 +18,10 @@ _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="question-vector
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionVector:
-    """vector: float32 (dimension,), L2 norm 1, made by `embedder` in `seconds`."""
+    """vector: float32 (dimension,), L2 norm 1, made in `seconds` by the embedder of that fingerprint."""
 
     vector: NDArray[np.float32]
-    embedder: Embedder
+    fingerprint: str
     seconds: float
 
 
@@ -43,7 +42,7 @@ class PendingVector:
         except Exception as error:  # a model may fail in any way; the lexical channel must go on
             log.warning("the embedder failed", extra={"cause": repr(error)})
             return None
-        if made.embedder.fingerprint != fingerprint:
+        if made.fingerprint != fingerprint:
             log.warning("the embedder is not the one of the index")
             return None
         return made
@@ -53,4 +52,6 @@ def _embed(text: str) -> QuestionVector:
     begun = time.perf_counter()
     embedder = get_embedder()
     vector = embedder.embed_query(text)
-    return QuestionVector(vector=vector, embedder=embedder, seconds=time.perf_counter() - begun)
+    return QuestionVector(
+        vector=vector, fingerprint=embedder.fingerprint, seconds=time.perf_counter() - begun
+    )

@@ -2,9 +2,9 @@
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.db import DatabaseError, connection, transaction
@@ -14,44 +14,77 @@ from accounts.values import Principal
 from ingestion.models import Chunk
 from kb_platform.errors import NotFound
 from retrieval.models import SearchTrace
-from retrieval.values import Candidate, SearchRequest
+from retrieval.search_settings import SearchSettings
+from retrieval.values import Candidate, Key, SearchRequest
 
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """One step: milliseconds since the search began, and how deep it lies in other steps."""
+
+    step: str
+    start_ms: float
+    ms: float
+    depth: int = 0
+
+
 @dataclass(slots=True)
 class Timings:
-    """Milliseconds by step of one search."""
+    """The steps of one search, in the order in which they ended."""
 
     started: float = field(default_factory=time.perf_counter)
-    steps: dict[str, float] = field(default_factory=dict)
+    spans: list[Span] = field(default_factory=list)
+    _depth: int = 0
 
     @contextmanager
     def measure(self, step: str) -> Iterator[None]:
         begun = time.perf_counter()
+        self._depth += 1
         try:
             yield
         finally:
-            self.note(step, time.perf_counter() - begun)
+            self._depth -= 1
+            self._add(step, begun, time.perf_counter() - begun)
 
     def note(self, step: str, seconds: float) -> None:
-        """Add to a step; a step that is repeated adds up."""
-        self.steps[step] = round(self.steps.get(step, 0.0) + seconds * 1000, 2)
+        """A step beside the others that has just ended."""
+        self._add(step, time.perf_counter() - seconds, seconds)
+
+    def _add(self, step: str, begun: float, seconds: float) -> None:
+        start = round((begun - self.started) * 1000, 2)
+        self.spans.append(
+            Span(step=step, start_ms=max(start, 0.0), ms=round(seconds * 1000, 2), depth=self._depth)
+        )
 
     def finish(self) -> dict[str, float]:
-        """All steps, and `total` since the beginning."""
-        return {**self.steps, "total": round((time.perf_counter() - self.started) * 1000, 2)}
+        """Milliseconds by step, repeated ones added up, and `total` since the beginning."""
+        steps: dict[str, float] = {}
+        for span in self.spans:
+            steps[span.step] = round(steps.get(span.step, 0.0) + span.ms, 2)
+        return {**steps, "total": round((time.perf_counter() - self.started) * 1000, 2)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a trace keeps of a search beside its request: numbers and ids, no text of any document."""
+    """What a trace keeps of a search beside its request: numbers and ids, no text of any document.
+
+    dropped: why a candidate is not among the results, by key. hidden_count: candidates that were no longer the reader's
+    to read when their text was fetched; which ones is not kept.
+    """
 
     trace_id: str
     generation: int
     candidates: tuple[Candidate, ...]
     degraded: tuple[str, ...]
     timings_ms: dict[str, float]
+    settings: SearchSettings
+    spans: Sequence[Span] = ()
+    dropped: Mapping[Key, str] = field(default_factory=dict)
+    hidden_count: int = 0
+    evidence: str = ""
+    explanations: Mapping[str, Any] = field(default_factory=dict)
 
 
 def store_trace(request: SearchRequest, outcome: Outcome, *, principal: Principal) -> None:
@@ -72,6 +105,12 @@ def store_trace(request: SearchRequest, outcome: Outcome, *, principal: Principa
                 degraded=list(outcome.degraded),
                 timings_ms=outcome.timings_ms,
                 candidates=[_as_json(candidate) for candidate in outcome.candidates],
+                settings=outcome.settings.as_json(),
+                spans=[asdict(span) for span in outcome.spans],
+                dropped={str(key): reason for key, reason in outcome.dropped.items()},
+                hidden_count=outcome.hidden_count,
+                evidence=outcome.evidence,
+                explanations=dict(outcome.explanations),
             )
     except DatabaseError as error:
         log.warning("a search trace could not be stored", extra={"cause": str(error)})

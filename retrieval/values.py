@@ -16,11 +16,16 @@ from numpy.typing import NDArray
 
 from kb_platform.errors import InvalidInput
 from retrieval.filters import Filters
+from retrieval.search_settings import SearchSettings
 
 MAX_QUERY_CHARACTERS = 2_000
 MAX_TOP_K = 100
 MAX_OFFSET = 1_000
 _UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+Key = int | str
+"""Names a candidate: the id of a chunk, or `ext:…` for a passage that a channel brought along from elsewhere."""
 
 
 class Mode(StrEnum):
@@ -55,13 +60,17 @@ def clean_question(text: str, *, field_name: str = "query") -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """One question to the index. `top_k` and `offset` cut a page out of a pool that does not depend on them."""
+    """One question to the index. `top_k` and `offset` cut a page out of a pool that does not depend on them.
+
+    settings: None for those of the settings pages.
+    """
 
     text: str
     filters: Filters = field(default_factory=Filters)
     mode: Mode = Mode.HYBRID
     top_k: int = 10
     offset: int = 0
+    settings: SearchSettings | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", clean_question(self.text))
@@ -83,7 +92,7 @@ class SearchRequest:
 class Hit:
     """A chunk found by one channel. The score's scale is the channel's own (BM25, cosine); higher is better."""
 
-    chunk_id: int
+    chunk_id: Key
     score: float
 
 
@@ -99,7 +108,7 @@ class ChannelHit:
 class Candidate:
     """A chunk after fusion: ids and numbers only. `channels` holds a hit for each channel that found it."""
 
-    chunk_id: int
+    chunk_id: Key
     score: float
     channels: Mapping[str, ChannelHit]
 
@@ -109,10 +118,11 @@ class Passage:
     """A chunk that the reader may read, with all that showing, citing and answering from it need.
 
     `terms` are the question's tokens found in it; `boxes` are `PageBox` values as JSON objects. What
-    `is_corrected` says something else than the file does, as people corrected it.
+    `is_corrected` says something else than the file does, as people corrected it. `also_in`: passages further down that
+    say the same, folded into this one.
     """
 
-    chunk_id: int
+    chunk_id: Key
     document_id: int
     document_uid: str
     version_id: int
@@ -133,6 +143,21 @@ class Passage:
     channels: Mapping[str, ChannelHit]
     terms: tuple[str, ...] = ()
     is_corrected: bool = False
+    also_in: tuple["Passage", ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectAnswer:
+    """An answer that is known rather than composed: a kept answer, rows of a table, a list of documents.
+
+    kind: "faq", "table" or "catalogue". text: plain, with markers [1]… for the `passages` in their order. detail: how it
+    came about, as JSON values.
+    """
+
+    kind: str
+    text: str
+    passages: tuple[Passage, ...]
+    detail: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class EvidenceLevel(StrEnum):
@@ -157,6 +182,7 @@ class Evidence:
 class SearchResult:
     """One page of passages, best first. `degraded` names the channels that were asked for and did not work.
 
+    direct: an answer that is known already, else None. notes: codes of what else the reader should know.
     total_estimate: candidates that the reader may read. idf: the weight of each distinct term of the question.
     query_vector: float32 (dimension,), None when the question was not embedded.
     """
@@ -164,6 +190,8 @@ class SearchResult:
     passages: tuple[Passage, ...]
     evidence: Evidence
     degraded: tuple[str, ...] = ()
+    direct: DirectAnswer | None = None
+    notes: tuple[str, ...] = ()
     total_estimate: int = 0
     trace_id: str = ""
     timings_ms: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))

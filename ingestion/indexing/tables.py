@@ -119,9 +119,10 @@ def move_rows(number: int, document_id: int, scope_id: int) -> None:
 def _count(cursor: CursorWrapper, number: int, document_id: int, *, sign: int) -> None:
     """Add or take away the document's chunks per scope and term, in sorted order so that writers never deadlock."""
     cursor.execute(
-        "insert into ingestion_scopestatistic as s (generation, scope_id, chunk_count) "
-        f"select %s, scope_id, %s * count(*) from lexical_g{number:d} where document_id = %s group by scope_id order by scope_id "
-        "on conflict (generation, scope_id) do update set chunk_count = s.chunk_count + excluded.chunk_count",
+        "insert into ingestion_scopestatistic as s (generation, scope_id, chunk_count, changes) "
+        f"select %s, scope_id, %s * count(*), 1 from lexical_g{number:d} where document_id = %s group by scope_id order by scope_id "
+        "on conflict (generation, scope_id) do update "
+        "set chunk_count = s.chunk_count + excluded.chunk_count, changes = s.changes + 1",
         [number, sign, document_id],
     )
     cursor.execute(

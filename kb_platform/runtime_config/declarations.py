@@ -4,12 +4,24 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from kb_platform.runtime_config.kinds import Area, Choice, Choices, Effect, Hosts, Number, Setting, Text
+from kb_platform.runtime_config.kinds import (
+    Area,
+    Choice,
+    Choices,
+    Decimal,
+    Effect,
+    Hosts,
+    Number,
+    Setting,
+    Switch,
+    Text,
+)
 
 AREAS = (
     Area(key="general", label=_("General"), sub=_("Name, language and appearance."), icon="settings"),
     Area(key="access", label=_("Sign-in and access"), sub=_("How people sign in, and for how long."), icon="lock"),
     Area(key="uploads", label=_("Uploads"), sub=_("Which files may be uploaded."), icon="upload"),
+    Area(key="retrieval", label=_("Search"), sub=_("What is searched, and what counts."), icon="route"),
     Area(key="processing", label=_("Processing"), sub=_("How long a file may take, and how many may wait."), icon="activity"),
     Area(key="network", label=_("Outgoing connections"), sub=_("Which servers this site may call."), icon="plug-connected"),
     Area(key="retention", label=_("Retention"), sub=_("What is kept, and for how long."), icon="archive"),
@@ -193,6 +205,79 @@ INTERNAL_HOSTS = Hosts(  # kb_platform.net.safe_http
     most=4000,
     lines=5,
 )
+DENSE_CHANNEL = Switch(  # this one and those below: retrieval.search_settings
+    name="retrieval.dense",
+    label=_("Search by meaning"),
+    help=_(
+        "Finds passages in other words and in the other language. Without it only words that occur are found."
+    ),
+    default=True,
+)
+LEXICAL_CHANNEL = Switch(
+    name="retrieval.lexical",
+    label=_("Search by words"),
+    help=_("Finds names, codes and numbers exactly."),
+    default=True,
+)
+CANDIDATE_POOL = Number(
+    name="retrieval.pool",
+    label=_("Candidates per channel"),
+    help=_("More finds more, more slowly."),
+    default=100,
+    low=10,
+    high=500,
+)
+FUSION = Choice(
+    name="retrieval.fusion",
+    label=_("Merging"),
+    help=_("How what was found by words and by meaning becomes one list."),
+    default="evidence",
+    choices=(("evidence", _("By evidence")), ("rrf", _("By rank (RRF)"))),
+)
+RRF_K = Number(
+    name="retrieval.rrf_k",
+    label=_("Constant k of RRF"),
+    help=_("Counts when merging by rank; larger favours what both channels found."),
+    default=60,
+    low=1,
+    high=1000,
+)
+SCORE_THRESHOLD = Decimal(
+    name="retrieval.threshold",
+    label=_("Least score"),
+    help=_(
+        "Passages with a lower final score are left out. Empty leaves out nothing; 0 is a bound like any other."
+    ),
+    default=None,
+    low=-100,
+    high=100,
+)
+FOLD_DUPLICATES = Switch(
+    name="retrieval.fold",
+    label=_("Show the same text once"),
+    help=_("Passages that say the same with the same numbers are shown once, with the other places beneath."),
+    default=True,
+)
+DIVERSITY = Decimal(
+    name="retrieval.diversity",
+    label=_("Variety"),
+    help=_("From 0, the best fit only, to 1, as different as possible. Empty switches it off."),
+    default=None,
+    low=0,
+    high=1,
+)
+CACHE_SECONDS = Number(
+    name="retrieval.cache_seconds",
+    label=_("Remember rankings"),
+    help=_(
+        "The same question of readers with the same rights is ranked once. Any change of documents or rights ends it."
+    ),
+    default=60,
+    low=1,
+    high=3600,
+    unit=_("seconds"),
+    zero=_("never"),
+)
 CONVERSATION_DAYS = Number(  # retrieval.tasks
     name="retention.conversation_days",
     label=_("Chats"),
@@ -252,6 +337,15 @@ SETTINGS: dict[str, Setting[Any]] = {
         LONGEST_HOURS,
         MOST_WAITING,
         INTERNAL_HOSTS,
+        DENSE_CHANNEL,
+        LEXICAL_CHANNEL,
+        CANDIDATE_POOL,
+        FUSION,
+        RRF_K,
+        SCORE_THRESHOLD,
+        FOLD_DUPLICATES,
+        DIVERSITY,
+        CACHE_SECONDS,
         CONVERSATION_DAYS,
         TRACE_DAYS,
         AUDIT_DAYS,

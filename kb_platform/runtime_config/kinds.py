@@ -168,6 +168,51 @@ class Number(Setting[int]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Decimal(Setting[float | None]):
+    """A number that may be left empty, which is None and not 0."""
+
+    low: float
+    high: float
+
+    def clean(self, value: Any) -> float | None:
+        text = "" if value is None else str(value).strip()
+        if not text:
+            return None
+        try:
+            number = float(text)
+        except ValueError as error:
+            raise ValueError(_("Enter a number, or leave the field empty.")) from error
+        if isinstance(value, bool) or not self.low <= number <= self.high:  # which NaN is not either
+            raise ValueError(_("From %(low)g to %(high)g.") % {"low": self.low, "high": self.high})
+        return number
+
+    def shown(self, value: float | None) -> str:
+        return _("none") if value is None else f"{value:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch(Setting[bool]):
+    """On or off. In a form it is a box, which sends nothing when it is not ticked."""
+
+    def clean(self, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise ValueError(_("This must be on or off."))
+        return value
+
+    def shown(self, value: bool) -> str:
+        return _("on") if value else _("off")
+
+    def from_form(self, values: Sequence[str]) -> bool:
+        return "on" in values
+
+    def from_environment(self, text: str) -> bool:
+        lowered = text.strip().lower()
+        if lowered not in {"on", "off", "true", "false", "1", "0"}:
+            raise ValueError(_("This must be on or off."))
+        return lowered in {"on", "true", "1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Choice(Setting[str]):
     choices: tuple[tuple[str, StrOrPromise], ...]
 

@@ -139,7 +139,15 @@ EMBEDDER = environment.text("KB_EMBEDDER", "bundled")  # or the path of a senten
 EMBEDDER_THREADS = environment.integer("KB_EMBEDDER_THREADS", min(4, os.cpu_count() or 1), low=1, high=256)
 
 VALKEY_URL = REDIS_URL or f"unix://{quote(str(paths.valkey_socket(DATA_DIR)))}"
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": VALKEY_URL}}
+_VALKEY_CACHE: dict[str, Any] = {
+    "BACKEND": "django.core.cache.backends.redis.RedisCache",
+    "LOCATION": VALKEY_URL,
+}
+CACHES = {
+    "default": _VALKEY_CACHE,
+    # A search waits for no cache: it is quicker to look again.
+    "rankings": _VALKEY_CACHE | {"OPTIONS": {"socket_timeout": 0.25, "socket_connect_timeout": 0.25}},
+}
 SESSION_ENGINE = "django.contrib.sessions.backends.db"
 
 # --- accounts ---------------------------------------------------------------------------------------------
@@ -234,8 +242,6 @@ SPECTACULAR_SETTINGS = {
 
 # --- retrieval --------------------------------------------------------------------------------------------
 
-CANDIDATE_POOL = 100  # chunks each channel hands to fusion, whatever the page asked for
-FUSION = "evidence"  # or "rrf": see retrieval.fusion
 LEXICAL_COMMON_SHARE = 0.05  # terms in more of the chunks score, but do not match beside rarer ones
 DENSE_EXACT_ROWS = 5_000  # an exact scan takes about 2.4 µs a row
 DENSE_EXACT_SHARE, DENSE_EXACT_MAX_ROWS = 0.03, 20_000

@@ -10,10 +10,5 @@ STORAGES = {**STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.s
 DATABASES["default"]["OPTIONS"].pop("pool")
 # Each process of a parallel run has a cache of its own, as it has a database of its own.
 _worker = environment.text("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
-CACHES = {
-    "default": {
-        **CACHES["default"],
-        "KEY_PREFIX": "test",
-        "LOCATION": f"{VALKEY_URL}?db={int(_worker) % 14 + 1}",
-    }
-}
+_own = {"KEY_PREFIX": "test", "LOCATION": f"{VALKEY_URL}?db={int(_worker) % 14 + 1}"}
+CACHES = {name: {**cache, **_own} for name, cache in CACHES.items()}

@@ -4,6 +4,7 @@ The application picks the plan, because PostgreSQL's planner picks wrong: an exa
 are few, the HNSW index with an iterative scan when they are many. A filtered HNSW scan without iteration loses results.
 """
 
+import json
 from collections.abc import Sequence
 from enum import StrEnum
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from ingestion.indexing.tables import vector_text
 from retrieval.reach import Reach
-from retrieval.values import Hit
+from retrieval.values import Hit, Key
 
 
 class Plan(StrEnum):
@@ -54,8 +55,8 @@ def search_dense(
 
 
 def read_cosines(
-    cursor: CursorWrapper, generation: int, vector: NDArray[np.float32], chunk_ids: Sequence[int]
-) -> dict[int, float]:
+    cursor: CursorWrapper, generation: int, vector: NDArray[np.float32], chunk_ids: Sequence[Key]
+) -> dict[Key, float]:
     """Cosines of those chunks that are indexed, however they were found."""
     if not chunk_ids:
         return {}
@@ -64,6 +65,17 @@ def read_cosines(
         [vector_text(vector), list(chunk_ids)],
     )
     return {chunk_id: -distance for chunk_id, distance in cursor.fetchall()}
+
+
+def read_vectors(
+    cursor: CursorWrapper, generation: int, chunk_ids: Sequence[Key]
+) -> dict[Key, NDArray[np.float32]]:
+    """The vectors of those chunks that are indexed: float32 (dimension,), L2 norm 1."""
+    cursor.execute(
+        f"select chunk_id, embedding::text from dense_g{generation:d} where chunk_id = any(%s::bigint[])",
+        [list(chunk_ids)],
+    )
+    return {key: np.array(json.loads(text), dtype=np.float32) for key, text in cursor.fetchall()}
 
 
 def _exact(cursor: CursorWrapper, generation: int, vector: str, reach: Reach, limit: int) -> list[Hit]:

@@ -12,7 +12,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ingestion.indexing.bm25 import idf, sparse_text
 from retrieval.reach import Reach
-from retrieval.values import Hit
+from retrieval.values import Hit, Key
 
 MAX_TERMS = 64
 MAX_WIDENED = 16
@@ -117,8 +117,8 @@ def _run(cursor: CursorWrapper, generation: int, asked: tuple[str, str, int], re
 
 
 def read_traits(
-    cursor: CursorWrapper, generation: int, chunk_ids: Sequence[int], terms: Sequence[str]
-) -> dict[int, Traits]:
+    cursor: CursorWrapper, generation: int, chunk_ids: Sequence[Key], terms: Sequence[str]
+) -> dict[Key, Traits]:
     """What the ranking needs to know of chunks, however they were found; one that is no longer indexed is left out."""
     if not chunk_ids:
         return {}

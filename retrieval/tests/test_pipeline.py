@@ -10,6 +10,7 @@ from ingestion.indexing import tables
 from ingestion.models import Document
 from kb_platform.errors import InvalidInput
 from retrieval import pipeline
+from retrieval.channels import index
 from retrieval.filters import Filters, parse_filters
 from retrieval.models import SearchTrace
 from retrieval.pipeline import search
@@ -85,10 +86,10 @@ def test_hidden_documents_change_neither_results_nor_scores(handbook, library, r
 
 
 def test_a_grant_revoked_between_recall_and_hydration_works_at_once(handbook, library, reader, monkeypatch):
-    def revoke_then_rank(recalled):
+    def revoke_then_rank(recalled, settings):
         assert recalled.hits["lexical"]
         library.revoke(handbook.scope, reader)
-        return rank(recalled)
+        return rank(recalled, settings)
 
     rank = pipeline.rank
     monkeypatch.setattr(pipeline, "rank", revoke_then_rank)
@@ -112,10 +113,10 @@ def test_an_archived_document_is_not_shown_although_its_index_rows_lag(handbook,
 def test_a_version_published_during_a_search_is_found_by_it(handbook, library, reader, monkeypatch):
     document = Document.objects.get(title="Travel")
 
-    def publish_once_then_rank(recalled):
+    def publish_once_then_rank(recalled, settings):
         monkeypatch.setattr(pipeline, "rank", rank)
         library.publish(document, "The nightly hotel cap in Lisbon is 162 euros.")
-        return rank(recalled)
+        return rank(recalled, settings)
 
     rank = pipeline.rank
     monkeypatch.setattr(pipeline, "rank", publish_once_then_rank)
@@ -237,7 +238,7 @@ def test_without_the_lexical_channel_the_dense_one_answers(handbook, reader, mon
         with connection.cursor() as cursor:
             cursor.execute("select no_such_column")
 
-    monkeypatch.setattr(pipeline, "search_lexical", fail)
+    monkeypatch.setattr(index, "search_lexical", fail)
     result = search(SearchRequest(text="hotel cap in Lisbon"), principal=reader)
     assert result.degraded == ("lexical",)
     assert titles(result)[0] == "Travel"

@@ -21,8 +21,10 @@ from kb_platform.errors import InvalidInput
 from kb_platform.policies import Access, policy
 from retrieval.facets import UPDATED_DAYS, Facet, facets_for, found_documents, option_label, own_fields
 from retrieval.filters import Filters, parse_filters
-from retrieval.pipeline import rank, recall, search
+from retrieval.pipeline import rank, search
+from retrieval.recall import recall
 from retrieval.results import above_floor, grouped
+from retrieval.search_settings import current
 from retrieval.values import MAX_TOP_K, EvidenceLevel, SearchRequest
 
 POOL, DOCUMENTS = MAX_TOP_K, 10
@@ -82,8 +84,9 @@ def _found(request: PageRequest, typed: str) -> dict[str, Any]:
     groups = grouped(principal, listed, question=typed, newest_first=request.GET.get("sort") == "date")
     chunk_ids = [passage.chunk_id for passage in listed]
     if filters:
-        everything = recall(SearchRequest(text=typed, top_k=POOL), principal=principal)
-        chunk_ids = [candidate.chunk_id for candidate in above_floor(rank(everything)[:POOL])]
+        settings = current()
+        everything = recall(SearchRequest(text=typed, top_k=POOL), principal=principal, settings=settings)
+        chunk_ids = [candidate.chunk_id for candidate in above_floor(rank(everything, settings)[:POOL])]
     is_cut = len(listed) == POOL < result.total_estimate
     return {
         "result": result,
@@ -92,7 +95,7 @@ def _found(request: PageRequest, typed: str) -> dict[str, Any]:
         "about": result.total_estimate if is_cut else None,
         "is_weak": result.evidence.level is EvidenceLevel.NONE,
         "seconds": result.timings_ms.get("total", 0.0) / 1000,
-        "documents": found_documents(principal, chunk_ids),
+        "documents": found_documents(principal, [key for key in chunk_ids if isinstance(key, int)]),
     }
 
 

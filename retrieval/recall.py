@@ -1,0 +1,235 @@
+"""Recall: what the channels find in one generation, and what is known of each find. One snapshot of the database.
+
+Access and filters are part of each channel's query. A channel that fails is left out and named; the others go on.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db import DatabaseError
+from django.db.backends.utils import CursorWrapper
+
+from accounts.values import Principal
+from ingestion.indexing.analyzer import distinct_query_terms, lone_character
+from ingestion.indexing.generations import active_generation
+from ingestion.models import IndexGeneration
+from kb_platform.errors import Unavailable
+from retrieval.channels.dense import read_cosines
+from retrieval.channels.index import DENSE, LEXICAL, DenseChannel, IndexSnapshot, LexicalChannel
+from retrieval.channels.lexical import Traits, read_terms_with, read_traits
+from retrieval.channels.protocol import Channel, ChannelQuery
+from retrieval.evidence import code_coverage, coverage, is_chinese
+from retrieval.fusion import Signal
+from retrieval.question_vector import PendingVector, QuestionVector
+from retrieval.reach import Reach
+from retrieval.recall_cache import count_changes, keep_ranking, ranking_key, read_ranking
+from retrieval.search_settings import SearchSettings
+from retrieval.snapshot import read_snapshot
+from retrieval.tracing import Timings
+from retrieval.values import Hit, Key, SearchRequest
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """What the channels found, best first. `idf`: the weight of each distinct question term.
+
+    signals: what is known of every chunk found. terms: the question's tokens in it.
+    vector: None when the question was not embedded. degraded: channels that were asked for and did not work.
+    explanations: how each channel went about it. is_cached: whether an earlier search of the same index found it.
+    """
+
+    generation: int
+    hits: Mapping[str, tuple[Hit, ...]] = field(default_factory=dict)
+    signals: Mapping[Key, Signal] = field(default_factory=dict)
+    terms: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+    idf: Mapping[str, float] = field(default_factory=dict)
+    vector: QuestionVector | None = None
+    degraded: tuple[str, ...] = ()
+    explanations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    is_cached: bool = False
+
+
+def recall(
+    request: SearchRequest,
+    *,
+    principal: Principal,
+    settings: SearchSettings,
+    generation: IndexGeneration | None = None,
+    timings: Timings | None = None,
+) -> Recall:
+    """Candidates of every channel that mode and settings allow. Raises Unavailable when they allow none."""
+    asked = {name for name in (DENSE, LEXICAL) if request.mode.uses(name)}
+    allowed = {name for name in asked if getattr(settings, name)}
+    if not allowed:
+        raise Unavailable(code="search_switched_off")
+    is_embedded = DENSE in allowed and request.has_words
+    ask = _Ask(
+        request=request,
+        principal=principal,
+        settings=settings,
+        generation=generation,
+        asked=frozenset(asked),
+        allowed=frozenset(allowed),
+        terms=tuple(distinct_query_terms(request.text)) if request.has_words else (),
+        character=lone_character(request.text) if request.has_words else None,
+        pending=PendingVector(request.text) if is_embedded else None,
+        timings=timings or Timings(),
+    )
+    failed: frozenset[str] = frozenset()
+    while True:
+        try:
+            return _recall(ask, failed=failed)
+        except _ChannelFailed as failure:  # its transaction is lost; a new one goes on without it
+            log.warning(
+                "a channel failed", extra={"channel": failure.channel, "cause": str(failure.__cause__)}
+            )
+            failed |= {failure.channel}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ask:
+    """asked: channels of the mode; allowed: those that are switched on, too. terms: the question's tokens.
+
+    character: the one it consists of, which stands for all terms that contain it.
+    """
+
+    request: SearchRequest
+    principal: Principal
+    settings: SearchSettings
+    generation: IndexGeneration | None
+    asked: frozenset[str]
+    allowed: frozenset[str]
+    terms: tuple[str, ...]
+    character: str | None
+    pending: PendingVector | None
+    timings: Timings
+
+
+class _ChannelFailed(Exception):
+    def __init__(self, channel: str) -> None:
+        super().__init__(channel)
+        self.channel = channel
+
+
+def _recall(ask: _Ask, *, failed: frozenset[str]) -> Recall:
+    with read_snapshot() as cursor:
+        index = ask.generation or active_generation()
+        snapshot = IndexSnapshot(cursor=cursor, generation=index)
+        with ask.timings.measure("scope"):
+            reach = snapshot.reach(ask.principal, ask.request.filters)
+        if reach.is_empty or not ask.request.has_words:
+            return Recall(generation=index.number)
+        usable = ask.allowed - failed
+        if not ask.settings.cache_seconds:
+            return _look(ask, snapshot, reach, usable)
+        key = ranking_key(
+            ask.request, reach, settings=ask.settings, usable=sorted(usable), index=index,
+            changes=count_changes(cursor, index.number, reach.scopes),
+        )  # fmt: skip
+        with ask.timings.measure("cache"):
+            known = read_ranking(key)
+        if isinstance(known, Recall):
+            return replace(known, is_cached=True)
+        found = _look(ask, snapshot, reach, usable)
+    if found.hits.keys() == ask.allowed:
+        keep_ranking(key, found, seconds=ask.settings.cache_seconds)
+    return found
+
+
+def _look(ask: _Ask, snapshot: IndexSnapshot, reach: Reach, usable: frozenset[str]) -> Recall:
+    cursor, index = snapshot.cursor, snapshot.generation
+    terms = ask.terms
+    if ask.character:
+        terms = tuple(read_terms_with(cursor, index.number, reach.scopes, ask.character)) or terms
+    with ask.timings.measure("words"):
+        statistics = snapshot.statistics(reach, terms)
+    query = ChannelQuery(text=ask.request.text, terms=terms)
+    hits: dict[str, tuple[Hit, ...]] = {}
+    explanations: dict[str, Mapping[str, Any]] = {}
+    vector: QuestionVector | None = None
+    for channel in _channels(snapshot, usable):
+        if channel.name == DENSE:
+            vector = _question_vector(ask, index)
+            if vector is None:
+                continue
+            query = replace(query, vector=vector)
+        with _channel(channel, ask.timings):
+            found = channel.search(
+                query, principal=ask.principal, filters=ask.request.filters, limit=ask.settings.pool
+            )
+        hits[channel.name], explanations[channel.name] = found.hits, found.explanation
+    with ask.timings.measure("signals"):
+        keys = list(dict.fromkeys(hit.chunk_id for name in hits for hit in hits[name]))
+        traits = read_traits(cursor, index.number, keys, terms)
+        cosines = _cosines(cursor, index.number, vector, hits)
+    idf = statistics.idf()
+    if ask.character:  # any of the terms is all that was asked for
+        traits = {chunk_id: _as_one(chunk, ask.character) for chunk_id, chunk in traits.items()}
+        idf = {ask.character: max(idf.values())}
+    other_language = "en" if is_chinese(ask.request.text) else "zh"
+    signals = {
+        chunk_id: Signal(
+            cosine=cosines.get(chunk_id),
+            coverage=coverage(frozenset(chunk.terms), idf),
+            codes=code_coverage(frozenset(chunk.terms), idf),
+            is_foreign=chunk.language == other_language,
+        )
+        for chunk_id, chunk in traits.items()
+    }
+    return Recall(
+        generation=index.number,
+        hits=hits,
+        signals=signals,
+        terms={chunk_id: chunk.terms for chunk_id, chunk in traits.items()},
+        idf=idf,
+        vector=vector,
+        degraded=tuple(sorted(ask.asked - hits.keys())),
+        explanations=explanations,
+    )
+
+
+def _channels(snapshot: IndexSnapshot, usable: frozenset[str]) -> list[Channel]:
+    """Lexical first: the database works on it while the question is embedded."""
+    channels: tuple[Channel, ...] = (LexicalChannel(snapshot), DenseChannel(snapshot))
+    return [channel for channel in channels if channel.name in usable]
+
+
+def _as_one(chunk: Traits, character: str) -> Traits:
+    """A chunk with any of the widened terms holds the character too."""
+    return replace(chunk, terms=tuple(dict.fromkeys((*chunk.terms, character)))) if chunk.terms else chunk
+
+
+def _question_vector(ask: _Ask, index: IndexGeneration) -> QuestionVector | None:
+    if ask.pending is None:
+        return None
+    with ask.timings.measure("wait_for_vector"):
+        vector = ask.pending.wait(fingerprint=index.embedder)
+    if vector:
+        ask.timings.note("embed", vector.seconds)
+    return vector
+
+
+def _cosines(
+    cursor: CursorWrapper, generation: int, vector: QuestionVector | None, hits: Mapping[str, tuple[Hit, ...]]
+) -> dict[Key, float]:
+    """The cosine of every chunk found, exactly, also where the dense channel missed it; empty without a vector."""
+    if vector is None:
+        return {}
+    cosines = {hit.chunk_id: hit.score for hit in hits.get(DENSE, ())}
+    missing = [hit.chunk_id for hit in hits.get(LEXICAL, ()) if hit.chunk_id not in cosines]
+    return cosines | read_cosines(cursor, generation, vector.vector, missing)
+
+
+@contextmanager
+def _channel(channel: Channel, timings: Timings) -> Iterator[None]:
+    """One channel's query. Raises _ChannelFailed if the database refuses it."""
+    try:
+        with timings.measure(channel.name):
+            yield
+    except DatabaseError as error:
+        raise _ChannelFailed(channel.name) from error

@@ -1,0 +1,68 @@
+"""The knobs of one search, in one frozen value: from the settings pages, or changed for one run.
+
+Everything that decides what a search finds, besides the question and the reader, stands here; `fingerprint` names it.
+"""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from kb_platform.runtime_config import declarations as declared
+from kb_platform.runtime_config import store
+
+
+class Fusion(StrEnum):
+    """How the channels' hits become one ranking; see `retrieval.fusion`."""
+
+    EVIDENCE = "evidence"
+    RRF = "rrf"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchSettings:
+    """dense, lexical: whether a channel may be used. pool: hits each channel hands to fusion, whatever page is asked for.
+
+    rrf_k: rank offset of a fusion by rank. threshold: least final score; None keeps everything, 0 is a bound like another.
+    fold: whether passages that say the same are shown once. diversity: 0 ranks by fit alone, 1 by difference from what
+    stands above; None switches it off. cache_seconds: how long a ranking may be used again; 0 never.
+    """
+
+    dense: bool = True
+    lexical: bool = True
+    pool: int = 100
+    fusion: Fusion = Fusion.EVIDENCE
+    rrf_k: int = 60
+    threshold: float | None = None
+    fold: bool = True
+    diversity: float | None = None
+    cache_seconds: int = 60
+
+    def changed(self, **overrides: Any) -> "SearchSettings":
+        """The same with other values for one run. Raises TypeError for a knob that does not exist."""
+        return replace(self, **overrides)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal settings, 16 hexadecimal digits."""
+        text = json.dumps(self.as_json(), sort_keys=True)
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def current() -> SearchSettings:
+    """What the settings pages say now."""
+    return SearchSettings(
+        dense=store.get(declared.DENSE_CHANNEL),
+        lexical=store.get(declared.LEXICAL_CHANNEL),
+        pool=store.get(declared.CANDIDATE_POOL),
+        fusion=Fusion(store.get(declared.FUSION)),
+        rrf_k=store.get(declared.RRF_K),
+        threshold=store.get(declared.SCORE_THRESHOLD),
+        fold=store.get(declared.FOLD_DUPLICATES),
+        diversity=store.get(declared.DIVERSITY),
+        cache_seconds=store.get(declared.CACHE_SECONDS),
+    )
