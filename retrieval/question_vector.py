@@ -26,17 +26,24 @@ class QuestionVector:
 
 
 class PendingVector:
-    """A question's vector that is on its way."""
+    """A question's vector, on its way from `start` on; started again it goes on."""
 
     def __init__(self, text: str) -> None:
-        self._future: Future[QuestionVector] = _threads.submit(_embed, text)
+        self._text = text
+        self._future: Future[QuestionVector] | None = None
+
+    def start(self) -> Future[QuestionVector]:
+        if self._future is None:
+            self._future = _threads.submit(_embed, self._text)
+        return self._future
 
     def wait(self, *, fingerprint: str) -> QuestionVector | None:
         """The vector, or None if it is late, failed, or not comparable with an index of that fingerprint."""
+        future = self.start()
         try:
-            made = self._future.result(timeout=settings.QUERY_EMBEDDING_TIMEOUT_S)
+            made = future.result(timeout=settings.QUERY_EMBEDDING_TIMEOUT_S)
         except LateError:
-            self._future.cancel()
+            future.cancel()
             log.warning("the embedder did not answer in time")
             return None
         except Exception as error:  # a model may fail in any way; the lexical channel must go on

@@ -144,6 +144,8 @@ def _recall(ask: _Ask, *, failed: frozenset[str]) -> Recall:
 def _look(ask: _Ask, snapshot: IndexSnapshot, reach: Reach, usable: frozenset[str]) -> Recall:
     cursor, index = snapshot.cursor, snapshot.generation
     terms = ask.terms
+    if ask.pending and DENSE in usable:
+        ask.pending.start()
     if ask.character:
         terms = tuple(read_terms_with(cursor, index.number, reach.scopes, ask.character)) or terms
     with ask.timings.measure("words"):
