@@ -58,7 +58,13 @@ class SearchView(APIView):
         """The passages that fit a question best, of those open to you."""
         body = _checked(SearchInput(data=request.data))
         result = search(body.request(), principal=_principal(request))
-        return Response(search_json(result, explain=body.validated_data["explain"]))
+        return Response(
+            search_json(
+                result,
+                explain=body.validated_data["explain"],
+                compress_to=body.validated_data.get("compress"),
+            )
+        )
 
 
 @policy(Access.SIGNED_IN, scope="ask")

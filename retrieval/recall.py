@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db import DatabaseError
 from django.db.backends.utils import CursorWrapper
+from django.utils.translation import gettext as _
 
 from accounts.values import Principal
 from ingestion.indexing.analyzer import distinct_query_terms, lone_character
@@ -66,7 +67,10 @@ def recall(
     asked = {name for name in (DENSE, LEXICAL) if request.mode.uses(name)}
     allowed = {name for name in asked if getattr(settings, name)}
     if not allowed:
-        raise Unavailable(code="search_switched_off")
+        raise Unavailable(
+            _("What this search needs is switched off in the settings. Ask an administrator."),
+            code="search_switched_off",
+        )
     is_embedded = DENSE in allowed and request.has_words
     ask = _Ask(
         request=request,

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from retrieval.chat.values import ShownCitation, ShownMessage
+from retrieval.compression import compress
 from retrieval.filters import Filters, parse_filters
 from retrieval.links import source_url
 from retrieval.models import Conversation, Feedback
@@ -44,6 +45,10 @@ class SearchInput(_Conditions):
     offset = serializers.IntegerField(default=0)
     mode = serializers.ChoiceField(choices=[mode.value for mode in Mode], default=Mode.HYBRID.value)
     explain = serializers.BooleanField(default=False)
+    compress = serializers.IntegerField(
+        required=False, allow_null=True, min_value=50, max_value=10_000,
+        help_text="Also give each passage shortened to about so many characters: the sentences that matter to the query.",
+    )  # fmt: skip
 
     def request(self) -> SearchRequest:
         """Raises InvalidInput that names what cannot be used."""
@@ -69,10 +74,16 @@ class FeedbackInput(serializers.Serializer[Any]):
     comment = serializers.CharField(required=False, allow_blank=True, max_length=2000, default="")
 
 
-def search_json(result: SearchResult, *, explain: bool = False) -> dict[str, Any]:
-    """The answer of the search API; `explain` adds how the search went."""
+def search_json(
+    result: SearchResult, *, explain: bool = False, compress_to: int | None = None
+) -> dict[str, Any]:
+    """The answer of the search API; `explain` adds how the search went, `compress_to` the passages in short."""
+    results = [passage_json(passage) for passage in result.passages]
+    if compress_to:
+        for shown in results:
+            shown["compressed"] = compress(shown["text"], result.idf, limit=compress_to)
     body: dict[str, Any] = {
-        "results": [passage_json(passage) for passage in result.passages],
+        "results": results,
         "total_estimate": result.total_estimate,
         "evidence": result.evidence.level.value,
         "degraded": list(result.degraded),
@@ -109,6 +120,15 @@ def passage_json(passage: Passage) -> dict[str, Any]:
         "score": round(passage.score, 8),
         "channels": channels,
         "url": source_url(passage),
+        "also_in": [
+            {
+                "chunk_id": str(other.chunk_id),
+                "document_id": other.document_uid,
+                "title": other.title,
+                "url": source_url(other),
+            }
+            for other in passage.also_in
+        ],
     }
 
 

@@ -105,7 +105,8 @@ class _Asker:
         report.refused_answerable += is_refused
         rest = self._search(question.text, offset=PAGE, top_k=MAX_TOP_K)
         passages = (*first.passages, *rest.passages)
-        ranking = list(dict.fromkeys(self.keys[passage.document_uid] for passage in passages))
+        shown = (one for passage in passages for one in (passage, *passage.also_in))
+        ranking = list(dict.fromkeys(self.keys[one.document_uid] for one in shown))
         report.judged.append(
             Judged(kind=question.kind, language=question.language, ranking=ranking, relevant=relevant)
         )

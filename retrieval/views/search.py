@@ -82,7 +82,7 @@ def _found(request: PageRequest, typed: str) -> dict[str, Any]:
     result = search(wanted, principal=principal)
     listed = above_floor(result.passages)
     groups = grouped(principal, listed, question=typed, newest_first=request.GET.get("sort") == "date")
-    chunk_ids = [passage.chunk_id for passage in listed]
+    chunk_ids = [one.chunk_id for passage in listed for one in (passage, *passage.also_in)]
     if filters:
         settings = current()
         everything = recall(SearchRequest(text=typed, top_k=POOL), principal=principal, settings=settings)
