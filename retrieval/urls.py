@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from retrieval.views import ask, conversations, library, own_data, search, source
+from retrieval.views import ask, conversations, library, own_data, reranker, search, source
 
 urlpatterns = [
     path("", ask.ask, name="ask"),
@@ -15,6 +15,7 @@ urlpatterns = [
     path("m/<str:uid>/feedback", ask.message_feedback, name="message_feedback"),
     path("library", library.library, name="library"),
     path("library/<str:uid>", library.library_collection, name="library_collection"),
+    path("system/settings/models/try", reranker.reranker_try, name="reranker_try"),
     path("search", search.search_page, name="search"),
     path("d/<str:uid>", source.source, name="source"),
     path("d/<str:uid>/p/<int:page>", source.source, name="source_page"),

@@ -12,9 +12,11 @@ from kb_platform.runtime_config.kinds import (
     Effect,
     Hosts,
     Number,
+    Secret,
     Setting,
     Switch,
     Text,
+    WebAddress,
 )
 
 AREAS = (
@@ -23,6 +25,7 @@ AREAS = (
     Area(key="uploads", label=_("Uploads"), sub=_("Which files may be uploaded."), icon="upload"),
     Area(key="retrieval", label=_("Search"), sub=_("What is searched, and what counts."), icon="route"),
     Area(key="processing", label=_("Processing"), sub=_("How long a file may take, and how many may wait."), icon="activity"),
+    Area(key="models", label=_("Models"), sub=_("Which models help to search. Keys are write-only."), icon="cpu", trial="reranker_try"),
     Area(key="network", label=_("Outgoing connections"), sub=_("Which servers this site may call."), icon="plug-connected"),
     Area(key="retention", label=_("Retention"), sub=_("What is kept, and for how long."), icon="archive"),
 )  # fmt: skip
@@ -195,6 +198,59 @@ MOST_WAITING = Number(  # ingestion.intake
     unit=_("files"),
     zero=_("any number"),
 )
+RERANKER = Choice(  # this one and those below: retrieval.reranking
+    name="models.reranker",
+    label=_("Reranker"),
+    help=_("A model that reads question and passage together and puts the best ones in order again."),
+    default="none",
+    choices=(
+        ("none", _("None")),
+        ("local", _("CrossEncoder in a folder of the server (KB_RERANKER_MODEL)")),
+        ("tei", "Text Embeddings Inference"),
+        ("cohere", "Cohere"),
+        ("jina", _("Jina, vLLM, Xinference and the like")),
+    ),
+)
+RERANKER_URL = WebAddress(
+    name="models.reranker_url",
+    label=_("Address of the reranking server"),
+    help=_(
+        "Of the server, or of its /rerank. One of the internal network must be allowed under Outgoing connections."
+    ),
+    default="",
+    most=500,
+)
+RERANKER_MODEL = Text(
+    name="models.reranker_model",
+    label=_("Model"),
+    help=_("The name under which the server offers it. Text Embeddings Inference needs none."),
+    default="",
+    most=200,
+)
+RERANKER_KEY = Secret(
+    name="models.reranker_key",
+    label=_("API key"),
+    help=_("Write-only; leave empty to keep it."),
+)
+RERANKER_MS = Number(
+    name="models.reranker_ms",
+    label=_("Time limit for reranking"),
+    help=_("If it takes longer, the order without it stays, and the page says so."),
+    default=1500,
+    low=50,
+    high=20_000,
+    unit="ms",
+)
+RERANK_CANDIDATES = Number(
+    name="models.rerank_candidates",
+    label=_("Passages to rerank"),
+    help=_(
+        "The best ones by the first ranking; those behind them are left out, and the search record keeps them."
+    ),
+    default=40,
+    low=5,
+    high=200,
+)
 INTERNAL_HOSTS = Hosts(  # kb_platform.net.safe_http
     name="network.internal_hosts",
     label=_("Allowed servers of the internal network"),
@@ -336,6 +392,12 @@ SETTINGS: dict[str, Setting[Any]] = {
         STALL_MINUTES,
         LONGEST_HOURS,
         MOST_WAITING,
+        RERANKER,
+        RERANKER_URL,
+        RERANKER_MODEL,
+        RERANKER_KEY,
+        RERANKER_MS,
+        RERANK_CANDIDATES,
         INTERNAL_HOSTS,
         DENSE_CHANNEL,
         LEXICAL_CHANNEL,

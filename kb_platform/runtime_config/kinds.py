@@ -3,6 +3,7 @@
 `clean` takes a stored, imported or configured value; it returns the typed value or raises ValueError with a sentence.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from kb_platform.net.addresses import read_hosts
 from kb_platform.sealing import hint, is_sealed, seal
 
 T = TypeVar("T")
+_WEB_ADDRESS = re.compile(r"https?://[^\s/@?#]+(?:/[^\s?#]*)?")
 
 
 class Effect(StrEnum):
@@ -103,6 +105,19 @@ class Hosts(Text):
             raise ValueError(
                 _("“%(line)s” is not of the form host:port.") % {"line": str(error)[:80]}
             ) from error
+        return text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebAddress(Text):
+    """An address of a server. Whether it may be called is checked at each call."""
+
+    def clean(self, value: Any) -> str:
+        text = Text.clean(self, value)
+        if text and not _WEB_ADDRESS.fullmatch(text):
+            raise ValueError(
+                _("Give an address that begins with http:// or https://, without name and password.")
+            )
         return text
 
 
@@ -250,10 +265,13 @@ class Choices(Setting[tuple[str, ...]]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
+    """trial: the route of a page on which what is set here can be tried."""
+
     key: str
     label: StrOrPromise
     sub: StrOrPromise
     icon: str
+    trial: str = ""
 
 
 EFFECTS: dict[Effect, tuple[str, str, StrOrPromise]] = {  # class of the tag, icon, words

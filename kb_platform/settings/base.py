@@ -137,6 +137,9 @@ BLOB_DIR = DATA_DIR / "blobs"
 MODEL_DIR = DATA_DIR / "models"
 EMBEDDER = environment.text("KB_EMBEDDER", "bundled")  # or the path of a sentence-transformers folder
 EMBEDDER_THREADS = environment.integer("KB_EMBEDDER_THREADS", min(4, os.cpu_count() or 1), low=1, high=256)
+RERANKER_MODEL = environment.text(
+    "KB_RERANKER_MODEL"
+)  # the path of a CrossEncoder folder, if one is to be used
 
 VALKEY_URL = REDIS_URL or f"unix://{quote(str(paths.valkey_socket(DATA_DIR)))}"
 _VALKEY_CACHE: dict[str, Any] = {

@@ -121,7 +121,7 @@ MANAGE = (
             RailItem(
                 label=_("Settings"),
                 icon="settings",
-                routes=("settings", "settings_area", "settings_import"),
+                routes=("settings", "settings_area", "settings_import", "reranker_try"),
                 for_administrators=True,
             ),
             RailItem(label=_("Audit log"), icon="history", routes=("audit",), for_administrators=True),

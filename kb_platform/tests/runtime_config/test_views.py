@@ -24,7 +24,7 @@ def test_each_area_shows_every_setting_with_default_and_effect(admin):
         page = admin.get(f"/system/settings/{area.key}").content.decode()
         for setting in SETTINGS.values():
             assert (f'id="{setting.name}-h"' in page) == (setting.area == area.key)
-    assert admin.get("/system/settings/models").status_code == 404
+    assert admin.get("/system/settings/nothing").status_code == 404
 
 
 def test_saving_tells_who_changed_it_from_what_and_reset_brings_the_default_back(admin):
