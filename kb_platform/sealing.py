@@ -56,7 +56,8 @@ def hint(sealed: str) -> str:
 
 
 def _box() -> MultiFernet:
-    return MultiFernet([_fernet(key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)])
+    keys = (settings.SECRET_KEY, *map(str, settings.SECRET_KEY_FALLBACKS))
+    return MultiFernet([_fernet(key) for key in keys])
 
 
 def _fernet(secret_key: str) -> Fernet:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeGuard
 
 from kb_platform.net.errors import BadAnswer
 from kb_platform.net.guard import Bounds, guarded
@@ -95,7 +95,7 @@ def _read(shape: RerankShape, value: Any, count: int) -> list[float]:
     return [scores[index] for index in range(count)]
 
 
-def is_score(value: Any) -> bool:
+def is_score(value: Any) -> TypeGuard[float]:
     """Whether it is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value)
 
