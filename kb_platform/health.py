@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from redis.exceptions import RedisError
 
-from kb_platform import folders
+from kb_platform import folders, replica
 from kb_platform.api import as_knowledge_base_error
 from kb_platform.error_answers import error_answer
 from kb_platform.errors import InvalidInput, KnowledgeBaseError, NotAllowed, NotFound
@@ -38,6 +38,8 @@ def ready(request: HttpRequest) -> HttpResponse:
     parts = {"database": _answers(_ask_database), "cache": _answers(_ask_cache)}
     troubled = [state for folder in folders.watched().values() if (state := folders.state_of(folder)) != "ok"]
     parts["storage"] = troubled[0] if troubled else "ok"
+    if settings.REPLICA_URL:
+        parts["replica"] = "down" if replica.is_away() else "ok"
     healthy = parts["database"] == parts["storage"] == "ok"
     return JsonResponse(
         {"status": "ok" if healthy else "unavailable", "parts": parts}, status=200 if healthy else 503

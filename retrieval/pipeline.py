@@ -51,7 +51,7 @@ def search(
     run = Run(request=request, principal=principal, settings=settings, generation=generation, timings=timings)
     found = find(run)
     if found.page.is_stale:  # a document changed under the search; a new snapshot has its new version
-        found = find(run)
+        found = find(run, may_lag=False)
     recalled, page = found.recalled, found.page
     evidence = judge(recalled, page)
     outcome = Outcome(
@@ -65,7 +65,11 @@ def search(
         dropped={**found.dropped, **dict.fromkeys(page.folded, "same_text")},
         hidden_count=page.hidden_count,
         evidence=evidence.level.value,
-        explanations={**recalled.explanations, "cached": recalled.is_cached},
+        explanations={
+            **recalled.explanations,
+            "cached": recalled.is_cached,
+            "database": recalled.database,
+        },
     )
     store_trace(request, outcome, principal=principal)
     return SearchResult(
@@ -111,8 +115,8 @@ class Run:
     timings: Timings
 
 
-def find(run: Run) -> Found:
-    """One pass over the index for the request of the run."""
+def find(run: Run, *, may_lag: bool = True) -> Found:
+    """One pass over the index for the request of the run. may_lag: whether recall may ask a read replica."""
     with run.timings.measure("recall"):
         recalled = recall(
             run.request,
@@ -120,6 +124,7 @@ def find(run: Run) -> Found:
             settings=run.settings,
             generation=run.generation,
             timings=run.timings,
+            may_lag=may_lag,
         )
     with run.timings.measure("rank"):
         ranking = rank(recalled, run.settings)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.db import DatabaseError
+from django.db import DEFAULT_DB_ALIAS, DatabaseError
 from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext as _
 
@@ -17,7 +17,9 @@ from accounts.values import Principal
 from ingestion.indexing.analyzer import distinct_query_terms, lone_character
 from ingestion.indexing.generations import active_generation
 from ingestion.models import IndexGeneration
+from kb_platform import replica
 from kb_platform.errors import Unavailable
+from kb_platform.outages import OUTAGES
 from retrieval.channels.dense import read_cosines
 from retrieval.channels.index import DENSE, LEXICAL, DenseChannel, IndexSnapshot, LexicalChannel
 from retrieval.channels.lexical import Traits, read_terms_with, read_traits
@@ -42,6 +44,7 @@ class Recall:
     signals: what is known of every chunk found. terms: the question's tokens in it.
     vector: None when the question was not embedded. degraded: channels that were asked for and did not work.
     explanations: how each channel went about it. is_cached: whether an earlier search of the same index found it.
+    database: which one was asked, the main one or a replica.
     """
 
     generation: int
@@ -53,6 +56,7 @@ class Recall:
     degraded: tuple[str, ...] = ()
     explanations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     is_cached: bool = False
+    database: str = DEFAULT_DB_ALIAS
 
 
 def recall(
@@ -62,8 +66,12 @@ def recall(
     settings: SearchSettings,
     generation: IndexGeneration | None = None,
     timings: Timings | None = None,
+    may_lag: bool = True,
 ) -> Recall:
-    """Candidates of every channel that mode and settings allow. Raises Unavailable when they allow none."""
+    """Candidates of every channel that mode and settings allow. Raises Unavailable when they allow none.
+
+    may_lag: whether a read replica may be asked.
+    """
     asked = {name for name in (DENSE, LEXICAL) if request.mode.uses(name)}
     allowed = {name for name in asked if getattr(settings, name)}
     if not allowed:
@@ -86,13 +94,20 @@ def recall(
     )
     failed: frozenset[str] = frozenset()
     while True:
+        database = replica.choose() if may_lag else DEFAULT_DB_ALIAS
         try:
-            return _recall(ask, failed=failed)
-        except _ChannelFailed as failure:  # its transaction is lost; a new one goes on without it
-            log.warning(
-                "a channel failed", extra={"channel": failure.channel, "cause": str(failure.__cause__)}
-            )
-            failed |= {failure.channel}
+            return _recall(ask, failed=failed, database=database)
+        except (_ChannelFailed, *OUTAGES) as failure:
+            if database != DEFAULT_DB_ALIAS:
+                log.warning("the replica failed", extra={"cause": repr(failure.__cause__ or failure)})
+                replica.leave_alone()
+            elif isinstance(failure, _ChannelFailed):  # its transaction is lost; a new one goes on without it
+                log.warning(
+                    "a channel failed", extra={"channel": failure.channel, "cause": str(failure.__cause__)}
+                )
+                failed |= {failure.channel}
+            else:
+                raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +135,8 @@ class _ChannelFailed(Exception):
         self.channel = channel
 
 
-def _recall(ask: _Ask, *, failed: frozenset[str]) -> Recall:
-    with read_snapshot() as cursor:
+def _recall(ask: _Ask, *, failed: frozenset[str], database: str) -> Recall:
+    with read_snapshot(database) as cursor:
         index = ask.generation or active_generation()
         snapshot = IndexSnapshot(cursor=cursor, generation=index)
         with ask.timings.measure("scope"):
@@ -130,7 +145,7 @@ def _recall(ask: _Ask, *, failed: frozenset[str]) -> Recall:
             return Recall(generation=index.number)
         usable = ask.allowed - failed
         if not ask.settings.cache_seconds:
-            return _look(ask, snapshot, reach, usable)
+            return replace(_look(ask, snapshot, reach, usable), database=database)
         key = ranking_key(
             ask.request, reach, settings=ask.settings, usable=sorted(usable), index=index,
             changes=count_changes(cursor, index.number, reach.scopes),
@@ -139,7 +154,7 @@ def _recall(ask: _Ask, *, failed: frozenset[str]) -> Recall:
             known = read_ranking(key)
         if isinstance(known, Recall):
             return replace(known, is_cached=True)
-        found = _look(ask, snapshot, reach, usable)
+        found = replace(_look(ask, snapshot, reach, usable), database=database)
     if found.hits.keys() == ask.allowed:
         keep_ranking(key, found, seconds=ask.settings.cache_seconds)
     return found

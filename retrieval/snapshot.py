@@ -3,18 +3,22 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.backends.utils import CursorWrapper
+
+from kb_platform.replica import reading_from
 
 
 @contextmanager
-def read_snapshot() -> Iterator[CursorWrapper]:
-    """A cursor in a READ ONLY, REPEATABLE READ transaction: all statements see the same moment.
+def read_snapshot(using: str = DEFAULT_DB_ALIAS) -> Iterator[CursorWrapper]:
+    """A cursor in a READ ONLY, REPEATABLE READ transaction: all statements see the same moment, those of the ORM too.
 
-    Raises TransactionManagementError inside another transaction, whose snapshot would be older than this step.
+    using: the database (`kb_platform.replica.choose`). Raises TransactionManagementError inside another transaction,
+    whose snapshot would be older than this step.
     """
+    connection = connections[using]
     if connection.in_atomic_block:
         raise transaction.TransactionManagementError("a search needs a transaction of its own")
-    with transaction.atomic(), connection.cursor() as cursor:
+    with reading_from(using), transaction.atomic(using=using), connection.cursor() as cursor:
         cursor.execute("set transaction isolation level repeatable read, read only")
         yield cursor

@@ -132,6 +132,13 @@ DATABASES: dict[str, Any] = {
     )
 }
 DATABASES["default"].setdefault("OPTIONS", {}).update(CONNECTION_OPTIONS)
+# A search waits for no replica: the main database answers as well.
+if REPLICA_URL := environment.text("KB_REPLICA_URL", ""):
+    DATABASES["replica"] = dj_database_url.parse(REPLICA_URL)
+    DATABASES["replica"].setdefault("OPTIONS", {}).update(
+        CONNECTION_OPTIONS | {"connect_timeout": 2, "pool": {"min_size": 0, "max_size": 12, "timeout": 2}}
+    )
+DATABASE_ROUTERS = ["kb_platform.replica.ReadRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 BLOB_DIR = DATA_DIR / "blobs"
 MODEL_DIR = DATA_DIR / "models"
