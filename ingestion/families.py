@@ -11,6 +11,7 @@ from collections.abc import Collection as Keys
 from django.utils import timezone
 
 from accounts.models import AccessScope
+from ingestion.dictionary import recutting
 from ingestion.models import Collection, Document, ScopeMove
 
 MAX_DEPTH = 5
@@ -45,6 +46,7 @@ def move(keys: Keys[int], collection: Collection) -> None:
     """Bring what is below these documents into their new collection."""
     if inside := below(keys, locked=True):
         Document.objects.filter(pk__in=inside).update(collection=collection, updated_at=timezone.now())
+    recutting.follow_moved([*keys, *inside])
 
 
 def change_scope(keys: Keys[int], scope: AccessScope) -> bool:

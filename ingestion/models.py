@@ -475,6 +475,125 @@ class ScopeStatistic(models.Model):
         return f"scope {self.scope_id}: {self.chunk_count}"
 
 
+class DictionaryTerm(models.Model):
+    """A word of an organisation's own, everywhere or in one collection. It changes how texts are cut.
+
+    wanted: what people asked for. in_force: what the index and questions are cut with. coming: what the run under way
+    will make of it; None when there is none.
+    """
+
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    collection = models.ForeignKey(Collection, null=True, on_delete=models.CASCADE, related_name="terms")
+    text = models.CharField(max_length=60, help_text="As it was typed")
+    key = models.CharField(max_length=200, help_text="Folded, and its token in the index")
+    wanted = models.BooleanField(default=True)
+    in_force = models.BooleanField(default=False)
+    coming = models.BooleanField(null=True)
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-added_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["collection", "key"], name="dictionary_term_once", nulls_distinct=False
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class DictionarySynonym(models.Model):
+    """Phrases that say the same. One way: the first also finds the others, not they it."""
+
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    collection = models.ForeignKey(Collection, null=True, on_delete=models.CASCADE, related_name="synonyms")
+    phrases = ArrayField(models.CharField(max_length=60), help_text="As they were typed")
+    keys = ArrayField(models.CharField(max_length=200), help_text="Folded, in the same order")
+    one_way = models.BooleanField(default=False)
+    weight = models.FloatField(default=0.8, help_text="0..1 of what the question's own word counts")
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-added_at", "-id"]
+        indexes = [GinIndex(fields=["keys"], name="dictionary_synonym_keys")]
+
+    def __str__(self) -> str:
+        return (" → " if self.one_way else " = ").join([self.phrases[0], ", ".join(self.phrases[1:])])
+
+
+class DictionaryStopWord(models.Model):
+    """A word or phrase that a question is not searched for."""
+
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    collection = models.ForeignKey(Collection, null=True, on_delete=models.CASCADE, related_name="stop_words")
+    text = models.CharField(max_length=60, help_text="As it was typed")
+    key = models.CharField(max_length=200, help_text="Folded")
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-added_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["collection", "key"], name="dictionary_stop_word_once", nulls_distinct=False
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class DictionaryRevision(models.Model):
+    """One row: the number of what is in force. It moves in the transaction that changes what questions are cut with."""
+
+    number = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return f"revision {self.number}"
+
+
+class Recutting(models.Model):
+    """One row while chunks are being cut with other terms: how far the run has looked, and how it fares.
+
+    Whoever works on it holds the row locked for a batch, so that a worker that dies leaves nothing behind.
+    """
+
+    after_chunk = models.BigIntegerField(default=0, help_text="Chunks up to this id have been looked at")
+    looked_at = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(default=0, help_text="Chunks there were when it began")
+    failures = models.PositiveSmallIntegerField(default=0)
+    reason_code = models.CharField(max_length=50, blank=True, help_text="Why it was given up")
+    begun_at = models.DateTimeField(auto_now_add=True)
+    rung_at = models.DateTimeField(default=timezone.now, help_text="When a worker last took it in hand")
+
+    def __str__(self) -> str:
+        return f"recutting {self.looked_at}/{self.total}"
+
+
+class RecutRow(models.Model):
+    """A chunk as the coming terms cut it, waiting to take the place of its row in the index with all others at once."""
+
+    generation = models.PositiveIntegerField()
+    chunk_id = models.BigIntegerField()
+    terms = models.TextField(help_text="Distinct tokens")
+    bm25 = models.TextField(help_text="A sparsevec")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["generation", "chunk_id"], name="recut_row_once")]
+
+    def __str__(self) -> str:
+        return f"chunk {self.chunk_id}"
+
+
 class IngestJob(models.Model):
     """The ledger: what has to happen to one version, who holds it, until when, and why it ended."""
 

@@ -22,6 +22,7 @@ from ingestion import attachments, blobs, corrections, ledger, quality, rechunki
 from ingestion.chunking.choices import from_key
 from ingestion.chunking.drafts import ChunkDraft, ChunkedDocument, TokenCounter
 from ingestion.chunking.structure import chunk_document, chunk_elements
+from ingestion.dictionary import recutting
 from ingestion.embedding.cache import cached_vectors, embed_texts, text_hash
 from ingestion.embedding.protocol import Embedder
 from ingestion.indexing import bm25, tables
@@ -317,14 +318,19 @@ def put_into_index(
 ) -> None:
     """Exchange a locked document's index rows for those of the chunks; at least one. Archived ones have no rows."""
     generation = chunks[0].generation
+    cutting = recutting.enter(document.collection_id)
     rows = [
         tables.IndexRow(
             chunk_id=chunk.pk,
             vector=vector,
-            weights=bm25.weights(analyze(chunk.embedding_text), average_length=generation.average_length),
+            weights=bm25.weights(
+                analyze(chunk.embedding_text, cutting.terms), average_length=generation.average_length
+            ),
         )
         for chunk, vector in zip(chunks, vectors, strict=True)
     ]
+    texts = (recutting.Text(chunk_id=chunk.pk, text=chunk.embedding_text) for chunk in chunks)
+    recutting.write_aside(generation, texts, cutting)
     tables.delete_rows(generation.number, document.pk)
     if document.archived_at is None:
         tables.insert_rows(generation.number, document_id=document.pk, scope_id=document.scope_id, rows=rows)

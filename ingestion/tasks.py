@@ -10,6 +10,7 @@ from celery import shared_task, signals
 from django.db import DatabaseError, InterfaceError, connection
 
 from ingestion import blobs, bulk, ledger, pipeline, rechunking
+from ingestion.dictionary import recutting
 from ingestion.embedding.errors import EmbedderUnavailable
 from ingestion.embedding.registry import get_embedder
 from ingestion.indexing import moves
@@ -89,6 +90,23 @@ def rechunk_waiting() -> None:
     rechunking.ring()
 
 
+@shared_task
+def recut_waiting() -> None:
+    """Let the index follow the dictionary's terms, batch by batch, until all are in force or time is up."""
+    end = time.monotonic() + TASK_S
+    while time.monotonic() < end:
+        try:
+            if not recutting.step():
+                return
+        except Exception as error:
+            if _blame(error) != "failed_once":
+                log.warning("recutting interrupted", extra={"cause": str(error).strip()[:200]})
+                return
+            log.exception("recutting failed")
+            recutting.note_failure()
+    recutting.ring()
+
+
 @contextmanager
 def at_work(leases: list[Lease]) -> Iterator[None]:
     """Keep the leases alive, and give them back when the work fails.
@@ -150,6 +168,7 @@ def reconcile() -> None:
     result = ledger.reconcile()
     moves.ring_pending()
     rechunking.reconcile()
+    recutting.reconcile()
     if any(result.values()):
         log.info("ledger reconciled", extra=result)
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from accounts.permissions.grants import create_scope
 from accounts.values import Principal
 from ingestion.chunking.structure import chunk_document
+from ingestion.dictionary import recutting
 from ingestion.embedding.cache import cached_vectors, embed_texts, text_hash
 from ingestion.embedding.protocol import Embedder
 from ingestion.indexing import bm25, tables
@@ -95,12 +96,14 @@ def _add(trial: Trial, document: TrialDocument, embedder: Embedder) -> int:
     with transaction.atomic():
         version = _version(trial, document, chunk_count=len(chunked.chunks))
         store_chunks(trial.generation, version, chunked)
+        cutting = recutting.enter(trial.collection.pk)
         rows = [
             tables.IndexRow(
                 chunk_id=chunk.pk,
                 vector=vectors[bytes(chunk.text_hash)],
                 weights=bm25.weights(
-                    analyze(chunk.embedding_text), average_length=trial.generation.average_length
+                    analyze(chunk.embedding_text, cutting.terms),
+                    average_length=trial.generation.average_length,
                 ),
             )
             for chunk in Chunk.objects.filter(version=version).order_by("order")

@@ -1,13 +1,16 @@
 """One analyzer for documents and questions, Chinese and English: text in, index tokens out. Pure and linear in time.
 
 Chinese runs are cut by rjieba in search mode, words are stemmed, codes are kept whole and in parts, numbers with units.
-A change of what it yields needs a new ANALYZER_VERSION, which is part of an index's fingerprint.
+An organisation's own terms are tokens as a whole and in their parts, and no other word crosses their ends.
+A change of what it yields needs a new ANALYZER_VERSION, which is part of an index's fingerprint; which terms an
+index was cut with is the dictionary's revision, and kept apart.
 """
 
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import itemgetter
@@ -15,6 +18,7 @@ from operator import itemgetter
 import opencc
 import rjieba
 
+from ingestion.indexing.lexicon import Phrases, Place, find
 from ingestion.indexing.numerals import UNITS, cuts_numeral, is_quantity, quantities, read_numeral
 from ingestion.indexing.stopwords import CHINESE, STOP_WORDS
 from ingestion.indexing.words import (
@@ -40,6 +44,7 @@ _CLUSTER = re.compile(
 )
 
 _MAX_CACHED = 64
+_SPACES = re.compile(rf"\s+(?=[{CJK}])|(?<=[{CJK}])\s+")
 _START = itemgetter(1)
 
 Token = tuple[str, int, int]
@@ -54,9 +59,55 @@ class Occurrence:
     end: int
 
 
-def analyze(text: str) -> list[str]:
-    """Tokens in reading order, with repetitions. Function words are left out unless the text has nothing else."""
-    return [token for token, _, _ in _tokens(_fold(text))]
+def analyze(text: str, terms: Sequence[Phrases] = ()) -> list[str]:
+    """Tokens in reading order, with repetitions. Function words are left out unless the text has nothing else.
+
+    terms: an organisation's own, see `lexicon`. Their tokens are added to those of their parts.
+    """
+    return [token for token, _, _ in _tokens(_fold(text), terms)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """A question as the analyzer cuts it. `text` is folded, and the offsets of `tokens` and `terms` are in it.
+
+    tokens: by start. Within one of the own `terms` are left out its single characters, and what only spells it otherwise.
+    """
+
+    text: str
+    tokens: tuple[Token, ...]
+    terms: tuple[Place, ...]
+
+
+def cut_question(question: str, terms: Sequence[Phrases] = ()) -> Cut:
+    """Every token of it is one that `analyze` gives for the same text and terms."""
+    text = _fold(question)
+    places = find(terms, text) if terms else []
+    tokens = _tokens(text, terms)
+    if places:
+        tokens = [token for token in tokens if not _is_told_by(places, token)]
+    return Cut(text=text, tokens=tuple(tokens), terms=tuple(places))
+
+
+def _is_told_by(places: Sequence[Place], token: Token) -> bool:
+    word, start, end = token
+    return any(
+        first <= start
+        and end <= last
+        and word != phrase
+        and (end - start == 1 or (first, last) == (start, end))
+        for phrase, first, last in places
+    )
+
+
+def fold_phrase(text: str) -> str:
+    """An entry of the dictionary as it is compared: folded like a text, small letters, single spaces, none beside Chinese."""
+    return _SPACES.sub("", " ".join(_fold(text).split())).lower()
+
+
+def term_places(text: str, terms: Sequence[Phrases]) -> list[Place]:
+    """Where own terms stand in the folded text: two dictionaries cut a text alike if these are equal."""
+    return find(terms, _fold(text))
 
 
 def distinct_query_terms(question: str) -> list[str]:
@@ -77,10 +128,13 @@ def locate(text: str, tokens: Collection[str]) -> list[Occurrence]:
     """Where `tokens` (as `analyze` gives them) stand in the original text: in order, merged, never overlapping."""
     wanted = frozenset(tokens)
     folded, origin = _fold_with_origin(text)
+    places = [place for place in _tokens(folded) if place[0] in wanted]
+    # What the analyzer alone does not know in this text: own terms, which are literally their tokens.
+    own = Phrases(token for token in wanted.difference(place[0] for place in places) if len(token) > 1)
+    if own and (terms := find([own], folded)):
+        places = sorted([*places, *terms], key=_START)
     found: list[Occurrence] = []
-    for token, start, end in _tokens(folded):
-        if token not in wanted:
-            continue
+    for token, start, end in places:
         here = Occurrence(token=token, start=origin(start), end=max(origin(end - 1) + 1, origin(end)))
         if found and here.start < found[-1].end:
             found[-1] = _merged(found[-1], here)
@@ -135,24 +189,38 @@ def _merged(first: Occurrence, second: Occurrence) -> Occurrence:
     return Occurrence(token=longer.token, start=first.start, end=max(first.end, second.end))
 
 
-def _tokens(text: str) -> list[Token]:
+def _tokens(text: str, terms: Sequence[Phrases] = ()) -> list[Token]:
     """Tokens with offsets into folded text, by start. Function words only if there is nothing else."""
+    places = find(terms, text) if terms else []
     found: list[Token] = []
     function_words: list[Token] = []
-    for token in _pieces(text):
+    for token in _pieces(text, _ends(places)):
         if token[0] in STOP_WORDS and (token[0] in CHINESE or is_stop_word(text, token[1], token[2])):
             function_words.append(token)
         else:
             found.append(token)
     found.extend(quantities(text))
+    if places:
+        found.extend(set(places).difference(found))
     return sorted(found or function_words, key=_START)
 
 
-def _pieces(text: str) -> Iterator[Token]:
+def _ends(places: Sequence[Place]) -> list[int]:
+    return sorted({offset for _phrase, start, end in places for offset in (start, end)})
+
+
+def _pieces(text: str, ends: Sequence[int]) -> Iterator[Token]:
+    """ends: where own terms begin and end; no Chinese word may cross them."""
     previous: re.Match[str] | None = None
     for match in _PIECE.finditer(text):
         if match.lastgroup == "chinese":
-            yield from _chinese_tokens(text, match.start(), match.end())
+            start = match.start()
+            for end in ends[bisect_right(ends, start) :] if ends else ():
+                if end >= match.end():
+                    break
+                yield from _chinese_tokens(text, start, end)
+                start = end
+            yield from _chinese_tokens(text, start, match.end())
             continue
         word, start = match[0], match.start()
         if word.isalpha() and len(word) > 1:  # nearly all words: no code, no number
@@ -176,7 +244,7 @@ def _chinese_tokens(text: str, offset: int, end: int) -> Iterator[Token]:
             word = read_numeral(word)
         elif is_quantity(word) or (after_number and first == 0 and word in UNITS):
             continue  # `quantities` has the number with its unit
-        if not cuts_numeral(run, first, last):
+        if not cuts_numeral(text, offset + first, offset + last):
             yield word, offset + first, offset + last
 
 

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 from ingestion.indexing.bm25 import TERM_DIMENSION, sparse_text
 
+WRITERS = (
+    0x6B62_6C65_7869  # the lock that writers of index rows share, and that an exchange of terms has alone
+)
 SEPARATOR = "\x1f"  # the analyzer's tokens never hold a control character
 
 
@@ -64,6 +67,46 @@ def drop_tables(number: int) -> None:
         cursor.execute("delete from ingestion_scopestatistic where generation = %s", [number])
 
 
+def enter_as_writer() -> None:
+    """Until the transaction ends no exchange of terms begins. Taken before anything is written, and often: it is cheap."""
+    with connection.cursor() as cursor:
+        _enter(cursor)
+
+
+def exclude_writers() -> None:
+    """Wait for the writers under way, and keep others waiting until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_advisory_xact_lock(%s)", [WRITERS])
+
+
+def exchange_terms(number: int) -> None:
+    """Rows that wait in `ingestion_recutrow` take the place of those in the index, and are counted. Writers are excluded."""
+    parameters: dict[str, int | str] = {"number": number, "separator": SEPARATOR}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "insert into ingestion_termstatistic as t (generation, scope_id, term, chunk_count) "
+            "select %(number)s, scope_id, term, sum(change) from ("
+            "  select l.scope_id, unnest(tsvector_to_array(l.terms)) as term, -1 as change"
+            f"  from lexical_g{number:d} l join ingestion_recutrow r using (chunk_id) where r.generation = %(number)s"
+            "  union all"
+            "  select l.scope_id, unnest(array_remove(string_to_array(r.terms, %(separator)s), '')), 1"
+            f"  from lexical_g{number:d} l join ingestion_recutrow r using (chunk_id) where r.generation = %(number)s"
+            ") as changes group by scope_id, term having sum(change) <> 0 order by scope_id, term "
+            "on conflict (generation, scope_id, term) do update set chunk_count = t.chunk_count + excluded.chunk_count",
+            parameters,
+        )
+        cursor.execute(
+            f"update lexical_g{number:d} l set bm25 = r.bm25::sparsevec, "
+            "terms = array_to_tsvector(array_remove(string_to_array(r.terms, %(separator)s), '')) "
+            "from ingestion_recutrow r where r.generation = %(number)s and r.chunk_id = l.chunk_id",
+            parameters,
+        )
+
+
+def _enter(cursor: CursorWrapper) -> None:
+    cursor.execute("select pg_advisory_xact_lock_shared(%s)", [WRITERS])
+
+
 def insert_rows(number: int, *, document_id: int, scope_id: int, rows: Sequence[IndexRow]) -> None:
     """Add a document's rows and count its terms. The document must have no rows in this generation."""
     ids = [row.chunk_id for row in rows]
@@ -71,6 +114,7 @@ def insert_rows(number: int, *, document_id: int, scope_id: int, rows: Sequence[
     terms = [SEPARATOR.join(row.weights) for row in rows]
     weights = [sparse_text(row.weights) for row in rows]
     with connection.cursor() as cursor:
+        _enter(cursor)
         cursor.execute(
             f"insert into dense_g{number:d} select c, %s, %s, v::halfvec from unnest(%s::bigint[], %s::text[]) as r(c, v)",
             [document_id, scope_id, ids, vectors],
@@ -87,6 +131,7 @@ def insert_rows(number: int, *, document_id: int, scope_id: int, rows: Sequence[
 def delete_rows(number: int, document_id: int) -> None:
     """Take a document out of the index, and out of the statistics."""
     with connection.cursor() as cursor:
+        _enter(cursor)
         _count(cursor, number, document_id, sign=-1)
         cursor.execute(f"delete from dense_g{number:d} where document_id = %s", [document_id])
         cursor.execute(f"delete from lexical_g{number:d} where document_id = %s", [document_id])
@@ -95,6 +140,7 @@ def delete_rows(number: int, document_id: int) -> None:
 def delete_chunks(number: int, document_id: int, chunk_ids: Sequence[int]) -> None:
     """Take some of a document's chunks out of the index, and out of the statistics."""
     with connection.cursor() as cursor:
+        _enter(cursor)
         _count(cursor, number, document_id, sign=-1)
         for table in (f"dense_g{number:d}", f"lexical_g{number:d}"):
             cursor.execute(
@@ -107,6 +153,7 @@ def delete_chunks(number: int, document_id: int, chunk_ids: Sequence[int]) -> No
 def move_rows(number: int, document_id: int, scope_id: int) -> None:
     """Let a document's rows and statistics follow it into another access scope."""
     with connection.cursor() as cursor:
+        _enter(cursor)
         _count(cursor, number, document_id, sign=-1)
         for table in (f"dense_g{number:d}", f"lexical_g{number:d}"):
             cursor.execute(
