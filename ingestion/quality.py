@@ -9,8 +9,7 @@ pages; a file without pages scores the share of its characters that can be read.
 """
 
 import math
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -23,6 +22,7 @@ from django.utils.translation import ngettext
 from ingestion.models import DocumentVersion, Verdict
 from ingestion.parsing.elements import ParsedDocument, PartRole
 from ingestion.parsing.errors import warning_text
+from ingestion.parsing.page_numbers import MOST_PAGES, pages_named, spans
 
 WELL_FROM = 0.95  # of `share`: below, a version is read in part
 BADLY_BELOW = 0.7
@@ -48,7 +48,6 @@ LACKING = frozenset(
 )
 NO_TEXT = frozenset({"no_text", "no_text_layer"})
 LOST, GARBLED, TABLES = ("pages_without_text", "pages_failed"), "pages_garbled", "tables_failed"
-MOST_PAGES = 10_000
 EARLIEST = datetime(1980, 1, 1, tzinfo=UTC)
 
 
@@ -177,25 +176,6 @@ def _page_problems(report: Mapping[str, Any]) -> dict[int, str]:
             if warned == code:
                 found |= dict.fromkeys(pages_named(value), code)
     return found
-
-
-def pages_named(text: str) -> set[int]:
-    """The pages named by "1, 3-5"."""
-    pages: set[int] = set()
-    for first, last in re.findall(r"(\d{1,6})(?:\s*[-–]\s*(\d{1,6}))?", text):
-        pages |= set(range(int(first), min(int(last or first), int(first) + MOST_PAGES) + 1))
-    return pages
-
-
-def spans(numbers: Iterable[int]) -> str:
-    """ "1, 3–5" for pages."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in runs)
 
 
 # --- in words ---------------------------------------------------------------------------------------------

@@ -16,9 +16,10 @@ from ingestion.parsing.formats import Source
 from ingestion.parsing.limits import MAX_PAGES
 from ingestion.parsing.ocr.pages import level_sizes, page_of
 from ingestion.parsing.ocr.picture import scaled
+from ingestion.parsing.page_numbers import spans
 from ingestion.parsing.pdf_elements import elements_of
 from ingestion.parsing.pdf_page import Page
-from ingestion.parsing.pdf_scan import Scans, spans
+from ingestion.parsing.pdf_scan import Scans
 from ingestion.rendering.child import open_picture
 
 if TYPE_CHECKING:

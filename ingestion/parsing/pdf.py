@@ -17,10 +17,11 @@ from ingestion.parsing.elements import Kind, ParsedDocument, Part, PartRole, Qua
 from ingestion.parsing.errors import Rejected
 from ingestion.parsing.formats import Source
 from ingestion.parsing.limits import MAX_PAGES
+from ingestion.parsing.page_numbers import spans
 from ingestion.parsing.pdf_elements import elements_of
 from ingestion.parsing.pdf_page import LEAST_CHARACTERS, Page, read_page
 from ingestion.parsing.pdf_pictures import with_pictures
-from ingestion.parsing.pdf_scan import Scans, spans
+from ingestion.parsing.pdf_scan import Scans
 
 _TELL_EVERY = 20
 _SHRINK_EVERY = 200  # pages; fonts have to be loaded again afterwards

@@ -3,7 +3,7 @@
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pymupdf
 
+from ingestion.parsing.page_numbers import spans
 from ingestion.parsing.pdf_page import LEAST_CHARACTERS, Line, Page
 
 log = logging.getLogger(__name__)
@@ -125,17 +126,6 @@ class Scans:
             ("ocr_unsure", unsure),
         )
         return [f"{code}:{spans(numbers)}" for code, numbers in told if numbers]
-
-
-def spans(numbers: Iterable[int]) -> str:
-    """Page numbers as a reader writes them: 1–3, 7."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in runs)
 
 
 def _picture(drawn: Any, scale: float) -> "Grey":

@@ -6,7 +6,7 @@ import pytest
 from ingestion.parsing import pdf_pictures
 from ingestion.parsing.elements import Element, Kind, Quality
 from ingestion.parsing.errors import Rejected
-from ingestion.parsing.pdf import spans
+from ingestion.parsing.page_numbers import spans
 from ingestion.tests.parsing.builders import pdf, read_pdf, ruled, write
 
 LINE = "a line of running text that fills the width of one column"
