@@ -11,8 +11,11 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from ingestion.embedding.registry import get_embedder
+from kb_platform.net.breaker import Breaker
+from kb_platform.net.errors import CircuitOpen
 
 log = logging.getLogger(__name__)
+BREAKER = Breaker("embedder")  # a search does not wait each time for one that has just failed several times
 _threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="question-vector")
 
 
@@ -32,23 +35,33 @@ class PendingVector:
         self._text = text
         self._future: Future[QuestionVector] | None = None
 
-    def start(self) -> Future[QuestionVector]:
+    def start(self) -> Future[QuestionVector] | None:
+        """None while the embedder is left alone."""
         if self._future is None:
+            try:
+                BREAKER.admit()
+            except CircuitOpen:
+                return None
             self._future = _threads.submit(_embed, self._text)
         return self._future
 
     def wait(self, *, fingerprint: str) -> QuestionVector | None:
         """The vector, or None if it is late, failed, or not comparable with an index of that fingerprint."""
         future = self.start()
+        if future is None:
+            return None
         try:
             made = future.result(timeout=settings.QUERY_EMBEDDING_TIMEOUT_S)
         except LateError:
             future.cancel()
+            BREAKER.failed("late")
             log.warning("the embedder did not answer in time")
             return None
         except Exception as error:  # a model may fail in any way; the lexical channel must go on
+            BREAKER.failed("failed")
             log.warning("the embedder failed", extra={"cause": repr(error)})
             return None
+        BREAKER.succeeded()
         if made.fingerprint != fingerprint:
             log.warning("the embedder is not the one of the index")
             return None

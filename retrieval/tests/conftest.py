@@ -24,7 +24,9 @@ from ingestion.models import (
     Section,
     VersionState,
 )
+from kb_platform.net.breaker import Breaker
 from kb_platform.testing.asgi import AsgiSite, serve
+from retrieval import question_vector
 
 DIMENSION = 64
 
@@ -172,8 +174,9 @@ class Library:
 
 
 @pytest.fixture
-def embedder() -> Iterator[WordBagEmbedder]:
+def embedder(monkeypatch: pytest.MonkeyPatch) -> Iterator[WordBagEmbedder]:
     embedder = WordBagEmbedder()
+    monkeypatch.setattr(question_vector, "BREAKER", Breaker("embedder"))
     former = registry.replace_embedder(embedder)
     yield embedder
     registry.replace_embedder(former)

@@ -8,7 +8,7 @@ from redis.exceptions import ConnectionError as ValkeyUnreachable
 from ingestion.indexing import tables
 from ingestion.models import Document
 from kb_platform.errors import Unavailable
-from retrieval import pipeline, recall_cache
+from retrieval import pipeline, question_vector, recall_cache
 from retrieval.models import SearchTrace
 from retrieval.pipeline import search, search_async, search_batch
 from retrieval.search_settings import Fusion, SearchSettings
@@ -113,6 +113,25 @@ def test_without_valkey_a_search_is_made_anew(handbook, reader, monkeypatch):
     monkeypatch.setattr(recall_cache, "_rests_until", 0.0)
     assert run(reader).passages
     assert run(reader).degraded == ()
+
+
+# --- the embedder -----------------------------------------------------------------------------------------
+
+
+def test_an_embedder_that_keeps_failing_is_left_alone_and_asked_again_later(
+    handbook, reader, embedder, monkeypatch
+):
+    asked = []
+    real = embedder.embed_query
+    monkeypatch.setattr(embedder, "embed_query", lambda text: (asked.append(text), real(text))[1])
+    embedder.is_broken = True
+    for number in range(5):
+        assert run(reader, f"hotel cap {number}").degraded == ("dense",)
+    assert len(asked) == 3
+    embedder.is_broken = False
+    assert run(reader, "hotel cap still").degraded == ("dense",)
+    monkeypatch.setattr(question_vector.BREAKER, "opened_at", -1e9)
+    assert run(reader, "hotel cap again").degraded == ()
 
 
 # --- batch and async --------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from kb_platform.net import guard
+from kb_platform.net import breaker, guard
 from kb_platform.net.errors import AddressRefused, BadAnswer, Busy, CircuitOpen, Late, Unreachable
 from kb_platform.net.guard import Bounds, CircuitState, forget, guarded, state_of
 
@@ -60,7 +60,7 @@ def test_all_tries_share_one_total_time():
 
 
 def test_after_failures_in_a_row_nothing_is_called_until_a_probe_succeeds(monkeypatch):
-    monkeypatch.setattr(guard, "OPEN_S", 0.1)
+    monkeypatch.setattr(breaker, "OPEN_S", 0.1)
     with pytest.raises(Unreachable):
         guarded(KEY, FAST, failing(Unreachable()))
     assert state_of(KEY).state is CircuitState.OPEN
