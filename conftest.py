@@ -16,7 +16,8 @@ from accounts.selectors import administrators
 from accounts.services import create_user
 from accounts.tokens import allowed_scopes, create_token
 from accounts.values import SystemActor, TokenScope
-from kb_platform.runtime_config import services
+from kb_platform import trace
+from kb_platform.runtime_config import services, store
 from kb_platform.runtime_config.kinds import Setting
 
 PASSWORD = "a long phrase for tests"
@@ -34,6 +35,13 @@ def _english() -> Iterator[None]:
     """A request leaves its language active in the thread; no test inherits it."""
     with translation.override("en"):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _outside_of_requests() -> None:
+    """A request leaves its settings and its trace id in the thread, too."""
+    store._of_request.set(None)
+    trace._current.set("")
 
 
 @pytest.fixture

@@ -37,6 +37,7 @@ join ingestion_documentversion v on v.id = c.version_id
 join ingestion_collection o on o.id = d.collection_id
 where c.id = any(%s::bigint[]) and d.scope_id = any(%s::int[]) and d.archived_at is null and v.state = any(%s::text[])
 """
+_EMBEDDING_TEXT = 9  # its column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +91,13 @@ def hydrate(
         folded=shown.folded,
         is_stale=states.is_outdated,
     )
+
+
+def read_texts(keys: Sequence[Key], *, principal: Principal) -> dict[Key, str]:
+    """The embedding texts (title, headings, text) of those chunks that the reader may read now."""
+    with read_snapshot() as cursor:
+        rows = _read_rows(cursor, keys, visible_scopes(principal))
+    return {key: row[_EMBEDDING_TEXT] for key, row in rows.items()}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """From a question to the passages a reader may see: start reading here.
 
-recall (every channel, one snapshot) -> rank -> hydrate (second access check, in a new snapshot) -> judge the evidence
--> trace. There is no second way to find a passage.
+recall (every channel, one snapshot) -> rank -> rerank -> hydrate (second access check, in a new snapshot) -> judge the
+evidence -> trace. There is no second way to find a passage.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +19,9 @@ from retrieval.channels.index import DENSE, LEXICAL
 from retrieval.diversity import DEPTH, diversify
 from retrieval.evidence import Support, assess
 from retrieval.fusion import fuse_by_evidence, fuse_by_rank
-from retrieval.hydration import HydratedPage, PageRequest, hydrate
+from retrieval.hydration import HydratedPage, PageRequest, hydrate, read_texts
 from retrieval.recall import Recall, recall
+from retrieval.reranking.stage import RERANK, Reranked, rerank_as_configured
 from retrieval.search_settings import Fusion, SearchSettings, current
 from retrieval.snapshot import read_snapshot
 from retrieval.tracing import Outcome, Timings, store_trace
@@ -31,12 +32,16 @@ AT_ONCE = 4  # searches of a batch side by side, each with a connection of its o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """One pass from recall to page. dropped: why a candidate is not among the results."""
+    """One pass from recall to page. ranking: the results, and behind them what fell out; dropped: why it did.
+
+    degraded: what was asked for and did not work.
+    """
 
     recalled: Recall
     ranking: tuple[Candidate, ...]
     page: HydratedPage
     dropped: Mapping[Key, str] = field(default_factory=dict)
+    degraded: tuple[str, ...] = ()
 
 
 def search(
@@ -58,7 +63,7 @@ def search(
         trace_id=trace_id() or new_trace_id(),
         generation=recalled.generation,
         candidates=found.ranking,
-        degraded=recalled.degraded,
+        degraded=found.degraded,
         timings_ms=timings.finish(),
         settings=settings,
         spans=timings.spans,
@@ -127,7 +132,10 @@ def find(run: Run, *, may_lag: bool = True) -> Found:
             may_lag=may_lag,
         )
     with run.timings.measure("rank"):
-        ranking = rank(recalled, run.settings)
+        fused = rank(recalled, run.settings)
+    reranked = _reranked(run, fused)
+    with run.timings.measure("spread"):
+        ranking = _spread(reranked.ranking, recalled, run.settings)
         kept = _above(ranking, run.settings.threshold)
     asked = PageRequest(
         offset=run.request.offset,
@@ -138,23 +146,47 @@ def find(run: Run, *, may_lag: bool = True) -> Found:
     with run.timings.measure("hydrate"):
         page = hydrate(kept, asked, principal=run.principal, generation=recalled.generation)
     reached = {one.chunk_id for one in kept}
-    dropped = {one.chunk_id: "below_threshold" for one in ranking if one.chunk_id not in reached}
-    return Found(recalled=recalled, ranking=ranking, page=page, dropped=dropped)
+    below = {one.chunk_id: "below_threshold" for one in ranking if one.chunk_id not in reached}
+    fallen = [one for one in fused if one.chunk_id in reranked.dropped]
+    return Found(
+        recalled=recalled,
+        ranking=(*ranking, *fallen),
+        page=page,
+        dropped={**reranked.dropped, **below},
+        degraded=(*recalled.degraded, *([RERANK] if reranked.problem else [])),
+    )
 
 
 def rank(recalled: Recall, settings: SearchSettings) -> tuple[Candidate, ...]:
     """One ranking out of the channels' hits, best first."""
     hits = {name: recalled.hits[name] for name in (DENSE, LEXICAL) if name in recalled.hits}
     if len(hits) == 2 and settings.fusion is Fusion.EVIDENCE:
-        ranking = fuse_by_evidence(hits, recalled.signals)
-    else:
-        ranking = fuse_by_rank(hits, k=settings.rrf_k)
-    if settings.diversity:
-        keys = [candidate.chunk_id for candidate in ranking[:DEPTH]]
-        with read_snapshot() as cursor:
-            vectors = read_vectors(cursor, recalled.generation, keys)
-        ranking = diversify(ranking, vectors, share=settings.diversity)
-    return ranking
+        return fuse_by_evidence(hits, recalled.signals)
+    return fuse_by_rank(hits, k=settings.rrf_k)
+
+
+def _reranked(run: Run, ranking: tuple[Candidate, ...]) -> Reranked:
+    if not run.settings.rerank:
+        return Reranked(ranking=ranking)
+    with run.timings.measure(RERANK):
+        return rerank_as_configured(
+            run.request.text,
+            ranking,
+            lambda keys: read_texts(keys, principal=run.principal),
+            most=run.settings.rerank_candidates,
+        )
+
+
+def _spread(
+    ranking: tuple[Candidate, ...], recalled: Recall, settings: SearchSettings
+) -> tuple[Candidate, ...]:
+    """The ranking with the variety that is set."""
+    if not settings.diversity:
+        return ranking
+    keys = [candidate.chunk_id for candidate in ranking[:DEPTH]]
+    with read_snapshot() as cursor:
+        vectors = read_vectors(cursor, recalled.generation, keys)
+    return diversify(ranking, vectors, share=settings.diversity)
 
 
 def _above(ranking: tuple[Candidate, ...], threshold: float | None) -> tuple[Candidate, ...]:

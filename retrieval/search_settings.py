@@ -26,7 +26,8 @@ class SearchSettings:
 
     rrf_k: rank offset of a fusion by rank. threshold: least final score; None keeps everything, 0 is a bound like another.
     fold: whether passages that say the same are shown once. diversity: 0 ranks by fit alone, 1 by difference from what
-    stands above; None switches it off. cache_seconds: how long a ranking may be used again; 0 never.
+    stands above; None switches it off. cache_seconds: how long a ranking may be used again; 0 never. rerank: whether the
+    configured reranker, if there is one, judges the first `rerank_candidates` again.
     """
 
     dense: bool = True
@@ -38,6 +39,8 @@ class SearchSettings:
     fold: bool = True
     diversity: float | None = None
     cache_seconds: int = 60
+    rerank: bool = False
+    rerank_candidates: int = 40
 
     def changed(self, **overrides: Any) -> "SearchSettings":
         """The same with other values for one run. Raises TypeError for a knob that does not exist."""
@@ -65,4 +68,6 @@ def current() -> SearchSettings:
         fold=store.get(declared.FOLD_DUPLICATES),
         diversity=store.get(declared.DIVERSITY),
         cache_seconds=store.get(declared.CACHE_SECONDS),
+        rerank=store.get(declared.RERANKER) != "none",
+        rerank_candidates=store.get(declared.RERANK_CANDIDATES),
     )

@@ -27,6 +27,9 @@ CLOSEST = 3
 DEGRADED = {
     "dense": gettext_lazy("Meaning-based search is unavailable; differently worded passages may be missed."),
     "lexical": gettext_lazy("Keyword search is unavailable; exact names and numbers may be missed."),
+    "rerank": gettext_lazy(
+        "The reranker gave nothing in time; passages stand in the order of the first ranking."
+    ),
 }
 _MARKERS = re.compile(
     r"(?P<before>[^\s\u3400-\u9fff]{0,24}|[\u3400-\u9fff][。，；：！？”」』）]*)\s*(?P<markers>(?:\[\d{1,3}\]\s*)+)"

@@ -1,12 +1,13 @@
 """The step between fusion and the threshold: the first candidates in the reranker's order, or the fused order if it fails."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kb_platform.errors import KnowledgeBaseError
+from retrieval.reranking.configured import reranker as configured_reranker
 from retrieval.reranking.protocol import Reranker
-from retrieval.values import Candidate, ChannelHit
+from retrieval.values import Candidate, ChannelHit, Key
 
 log = logging.getLogger(__name__)
 FUSION, RERANK = "fusion", "rerank"
@@ -21,14 +22,35 @@ class Reranked:
     """
 
     ranking: tuple[Candidate, ...]
-    dropped: Mapping[int | str, str] = field(default_factory=dict)
+    dropped: Mapping[Key, str] = field(default_factory=dict)
     problem: str = ""
+
+
+def rerank_as_configured(
+    question: str,
+    ranking: Sequence[Candidate],
+    read_texts: Callable[[Sequence[Key]], Mapping[Key, str]],
+    *,
+    most: int,
+) -> Reranked:
+    """`rerank` by the reranker of the settings; without one everything stays as it is.
+
+    read_texts: keys -> the texts of those that the reader may read.
+    """
+    try:
+        model = configured_reranker()
+    except KnowledgeBaseError as error:
+        return Reranked(ranking=tuple(ranking), problem=error.code)
+    if model is None or not ranking:
+        return Reranked(ranking=tuple(ranking))
+    texts = read_texts([candidate.chunk_id for candidate in ranking[:most]])
+    return rerank(question, ranking, texts, reranker=model, most=most)
 
 
 def rerank(
     question: str,
     ranking: Sequence[Candidate],
-    texts: Mapping[int | str, str],
+    texts: Mapping[Key, str],
     *,
     reranker: Reranker,
     most: int,
@@ -38,7 +60,8 @@ def rerank(
     texts: of the candidates that the reader may read. The others of the first ones stay, at the end and unscored, for the
     access check to count. What stands behind the first ones falls out: no score of another kind compares with theirs.
     """
-    first = [candidate for candidate in ranking if candidate.chunk_id in texts][:most]
+    head = ranking[:most]
+    first = [candidate for candidate in head if candidate.chunk_id in texts]
     try:
         scores = reranker.scores(question, [texts[candidate.chunk_id] for candidate in first])
     except KnowledgeBaseError as error:
@@ -50,8 +73,8 @@ def rerank(
         _judged(candidate, score, rank=rank, fused_rank=places[candidate.chunk_id])
         for rank, (candidate, score) in enumerate(judged, start=1)
     ]
-    unread = [replace(one, score=0.0) for one in ranking if one.chunk_id not in texts]
-    behind = {one.chunk_id for one in ranking} - {one.chunk_id for one in (*new, *unread)}
+    unread = [replace(one, score=0.0) for one in head if one.chunk_id not in texts]
+    behind = [one.chunk_id for one in ranking[most:]]
     return Reranked(ranking=(*new, *unread), dropped=dict.fromkeys(behind, NOT_RERANKED))
 
 
