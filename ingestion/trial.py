@@ -5,7 +5,8 @@ access scope that nobody else has a grant on.
 """
 
 import hashlib
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +29,8 @@ from ingestion.parsing.elements import ParsedDocument
 from ingestion.pipeline import store_chunks
 
 NAME = "Evaluation"
-EMBED_SLICE = 64
+DOCUMENTS_AT_ONCE = 64
+EMBED_SLICE = 64  # kept together: what a killed run loses at most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +59,18 @@ def open_trial(maker: Principal, embedder: Embedder) -> Trial:
     return Trial(generation=generation, collection=collection)
 
 
-def add_documents(trial: Trial, documents: Sequence[TrialDocument], embedder: Embedder) -> int:
-    """Chunk, embed and index; returns how many chunks. Vectors go through the cache, so a repeated trial is quick."""
-    return sum(_add(trial, document, embedder) for document in documents)
+def add_documents(trial: Trial, documents: Iterable[TrialDocument], embedder: Embedder) -> int:
+    """Chunk, embed and index; returns how many chunks.
+
+    Vectors are kept as soon as they are made, by the hash of their text: a run that was killed, and one that is
+    repeated, embed nothing twice. What is indexed is found only after `build_indexes`.
+    """
+    return sum(_add(trial, batch, embedder) for batch in _batches(documents))
 
 
 def build_indexes(trial: Trial) -> None:
-    """After the last document: the vector and the word index."""
+    """After the last document: the statistics, the vector index and the word index."""
+    tables.count_all(trial.generation.number)
     tables.build_indexes(trial.generation.number)
 
 
@@ -90,10 +97,13 @@ def trials_of(maker: Principal) -> list[Trial]:
     ]
 
 
-def _add(trial: Trial, document: TrialDocument, embedder: Embedder) -> int:
-    chunked = chunk_document(document.parsed, title=document.title, counter=embedder)
-    vectors = _vectors([draft.embedding_text for draft in chunked.chunks], embedder)
+def _add(trial: Trial, documents: Sequence[TrialDocument], embedder: Embedder) -> int:
+    chunked = [
+        chunk_document(document.parsed, title=document.title, counter=embedder) for document in documents
+    ]
+    vectors = _vectors([draft.embedding_text for one in chunked for draft in one.chunks], embedder)
     with transaction.atomic():
+<<<<<<< HEAD
         version = _version(trial, document, chunk_count=len(chunked.chunks))
         store_chunks(trial.generation, version, chunked)
         cutting = recutting.enter(trial.collection.pk)
@@ -107,46 +117,74 @@ def _add(trial: Trial, document: TrialDocument, embedder: Embedder) -> int:
                 ),
             )
             for chunk in Chunk.objects.filter(version=version).order_by("order")
+=======
+        versions = _versions(trial, documents, [len(one.chunks) for one in chunked])
+        stored = [
+            chunk
+            for version, one in zip(versions, chunked, strict=True)
+            for chunk in store_chunks(trial.generation, version, one)
+>>>>>>> cb514c9 (Evaluation compares rankings with paired intervals; bulk loads by COPY; the search benchmark at every visibility)
         ]
-        tables.insert_rows(
-            trial.generation.number,
-            document_id=version.document_id,
+        tables.load_rows(trial.generation.number, [_placed(trial, chunk, vectors) for chunk in stored])
+    return len(stored)
+
+
+def _placed(trial: Trial, chunk: Chunk, vectors: Mapping[bytes, NDArray[np.float32]]) -> tables.PlacedRow:
+    tokens = analyze(chunk.embedding_text)
+    row = tables.IndexRow(
+        chunk_id=chunk.pk,
+        vector=vectors[bytes(chunk.text_hash)],
+        weights=bm25.weights(tokens, average_length=trial.generation.average_length),
+    )
+    return tables.PlacedRow(document_id=chunk.document_id, scope_id=trial.collection.scope_id, row=row)
+
+
+def _versions(
+    trial: Trial, documents: Sequence[TrialDocument], chunk_counts: Sequence[int]
+) -> list[DocumentVersion]:
+    stored = Document.objects.bulk_create(
+        Document(
+            collection=trial.collection,
             scope_id=trial.collection.scope_id,
-            rows=rows,
+            source_key=document.key,
+            source_digest=hashlib.sha256(document.key.encode()).hexdigest(),
+            title=document.title,
+            language=document.parsed.language,
         )
-    return len(rows)
-
-
-def _version(trial: Trial, document: TrialDocument, *, chunk_count: int) -> DocumentVersion:
-    stored = Document.objects.create(
-        collection=trial.collection,
-        scope_id=trial.collection.scope_id,
-        source_key=document.key,
-        source_digest=hashlib.sha256(document.key.encode()).hexdigest(),
-        title=document.title,
-        language=document.parsed.language,
+        for document in documents
     )
-    version = DocumentVersion.objects.create(
-        document=stored,
-        number=1,
-        blob="",
-        file_name=document.key[-500:],
-        size_bytes=0,
-        state=VersionState.LIVE,
-        chunk_count=chunk_count,
-        published_at=timezone.now(),
+    versions = DocumentVersion.objects.bulk_create(
+        DocumentVersion(
+            document=document,
+            number=1,
+            blob="",
+            file_name=document.source_key[-500:],
+            size_bytes=0,
+            state=VersionState.LIVE,
+            chunk_count=chunk_count,
+            published_at=timezone.now(),
+        )
+        for document, chunk_count in zip(stored, chunk_counts, strict=True)
     )
-    stored.active_version = stored.latest_version = version
-    stored.save(update_fields=["active_version", "latest_version"])
-    return version
+    for document, version in zip(stored, versions, strict=True):
+        document.active_version = document.latest_version = version
+    Document.objects.bulk_update(stored, ["active_version", "latest_version"])
+    return versions
 
 
 def _vectors(texts: Sequence[str], embedder: Embedder) -> dict[bytes, NDArray[np.float32]]:
     by_hash = {text_hash(text): text for text in texts}
     vectors = cached_vectors(embedder, list(by_hash))
     missing = [key for key in by_hash if key not in vectors]
+    missing.sort(key=lambda key: len(by_hash[key]))  # texts of like length are read faster together
     for start in range(0, len(missing), EMBED_SLICE):
         part = missing[start : start + EMBED_SLICE]
         fresh = embed_texts(embedder, {key: by_hash[key] for key in part})
         vectors |= {key: read.vector for key, read in fresh.items()}
     return vectors
+
+
+def _batches(documents: Iterable[TrialDocument]) -> Iterator[list[TrialDocument]]:
+    waiting = iter(documents)
+    while batch := list(itertools.islice(waiting, DOCUMENTS_AT_ONCE)):
+        yield batch

@@ -6,6 +6,7 @@ every candidate, whichever channel found it. By rank (RRF): where one of the two
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from retrieval.values import Candidate, ChannelHit, Hit, Key
 
@@ -93,6 +94,69 @@ def fuse_by_evidence(
         if (signal := signals.get(candidate.chunk_id))
     ]
     return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
+
+
+def fuse_by_scores(
+    hits_by_channel: Mapping[str, Sequence[Hit]], *, weights: Mapping[str, float] = MappingProxyType({})
+) -> tuple[Candidate, ...]:
+    """Candidates by the weighted sum of each channel's scores, stretched from its worst hit (0) to its best (1).
+
+    weights: by channel, 0 or more, 1 for one that is not named. A channel that missed a candidate gives it 0. Scores
+    lie in 0..1; ties keep RRF's order.
+    """
+    shares = _shares(hits_by_channel, weights)
+    scores: dict[Key, float] = {}
+    for name, hits in hits_by_channel.items():
+        for hit, stretched in zip(hits, _stretched(hits), strict=True):
+            scores[hit.chunk_id] = scores.get(hit.chunk_id, 0.0) + shares[name] * stretched
+    return _rescored(fuse_by_rank(hits_by_channel), scores)
+
+
+def fuse_in_cascade(
+    hits_by_channel: Mapping[str, Sequence[Hit]],
+    *,
+    order: Sequence[str] = (),
+    bounds: Mapping[str, float] = MappingProxyType({}),
+) -> tuple[Candidate, ...]:
+    """Candidates in the order of the first channel that is sure of them, then those of the next one, and so on.
+
+    order: channels, the most trusted first; those that are not named follow. bounds: the least score of its own scale
+    with which a channel is sure of a hit; one without a bound is sure of all. What no channel is sure of comes last.
+    Scores lie in 0..channels + 1: the number of channels that come after, and more for a better place in the channel.
+    """
+    names = list(dict.fromkeys([name for name in order if name in hits_by_channel] + list(hits_by_channel)))
+    scores: dict[Key, float] = {}
+    for place, name in enumerate(names):
+        for rank, hit in enumerate(hits_by_channel[name], start=1):
+            if hit.score >= bounds.get(name, float("-inf")):
+                scores.setdefault(hit.chunk_id, len(names) - place + 1 / (1 + rank))
+    return _rescored(fuse_by_rank(hits_by_channel), scores)
+
+
+def _shares(
+    hits_by_channel: Mapping[str, Sequence[Hit]], weights: Mapping[str, float]
+) -> Mapping[str, float]:
+    given = {name: max(weights.get(name, 1.0), 0.0) for name in hits_by_channel}
+    total = sum(given.values())
+    return {name: weight / total if total else 0.0 for name, weight in given.items()}
+
+
+def _stretched(hits: Sequence[Hit]) -> list[float]:
+    best, worst = max((hit.score for hit in hits), default=0.0), min((hit.score for hit in hits), default=0.0)
+    return [(hit.score - worst) / (best - worst) if best > worst else 1.0 for hit in hits]
+
+
+def _rescored(candidates: Sequence[Candidate], scores: Mapping[Key, float]) -> tuple[Candidate, ...]:
+    """With other scores (0 for what has none), best first; the former order breaks ties."""
+    rescored = [
+        Candidate(
+            chunk_id=candidate.chunk_id,
+            score=scores.get(candidate.chunk_id, 0.0),
+            channels=candidate.channels,
+        )
+        for candidate in candidates
+    ]
+    return tuple(sorted(rescored, key=lambda candidate: -candidate.score))
 
 
 def _channel_hits(hits_by_channel: Mapping[str, Sequence[Hit]]) -> dict[Key, dict[str, ChannelHit]]:

@@ -5,7 +5,7 @@ for matching and their BM25 weights for scoring. Both are narrow, so that exact 
 scope of their document. Everything here runs inside the caller's transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 
 from ingestion.indexing.bm25 import TERM_DIMENSION, sparse_text
 
+<<<<<<< HEAD
 WRITERS = (
     0x6B62_6C65_7869  # the lock that writers of index rows share, and that an exchange of terms has alone
 )
 SEPARATOR = "\x1f"  # the analyzer's tokens never hold a control character
 
+=======
+>>>>>>> cb514c9 (Evaluation compares rankings with paired intervals; bulk loads by COPY; the search benchmark at every visibility)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexRow:
@@ -28,6 +31,15 @@ class IndexRow:
     chunk_id: int
     vector: NDArray[np.float32]
     weights: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedRow:
+    """A row with the document it belongs to and that document's access scope."""
+
+    document_id: int
+    scope_id: int
+    row: IndexRow
 
 
 def create_tables(number: int, dimension: int) -> None:
@@ -109,11 +121,9 @@ def _enter(cursor: CursorWrapper) -> None:
 
 def insert_rows(number: int, *, document_id: int, scope_id: int, rows: Sequence[IndexRow]) -> None:
     """Add a document's rows and count its terms. The document must have no rows in this generation."""
-    ids = [row.chunk_id for row in rows]
-    vectors = [vector_text(row.vector) for row in rows]
-    terms = [SEPARATOR.join(row.weights) for row in rows]
-    weights = [sparse_text(row.weights) for row in rows]
+    load_rows(number, [PlacedRow(document_id=document_id, scope_id=scope_id, row=row) for row in rows])
     with connection.cursor() as cursor:
+<<<<<<< HEAD
         _enter(cursor)
         cursor.execute(
             f"insert into dense_g{number:d} select c, %s, %s, v::halfvec from unnest(%s::bigint[], %s::text[]) as r(c, v)",
@@ -125,7 +135,51 @@ def insert_rows(number: int, *, document_id: int, scope_id: int, rows: Sequence[
             "from unnest(%s::bigint[], %s::text[], %s::text[]) as r(c, t, w)",
             [document_id, scope_id, SEPARATOR, ids, terms, weights],
         )
+=======
+>>>>>>> cb514c9 (Evaluation compares rankings with paired intervals; bulk loads by COPY; the search benchmark at every visibility)
         _count(cursor, number, document_id, sign=1)
+
+
+def load_rows(number: int, rows: Sequence[PlacedRow]) -> None:
+    """Add rows of any documents without counting them: for bulk loads, which call `count_all` at their end."""
+    with connection.cursor() as cursor:
+        _copy(
+            cursor,
+            f"copy dense_g{number:d} (chunk_id, document_id, scope_id, embedding) from stdin",
+            ((p.row.chunk_id, p.document_id, p.scope_id, vector_text(p.row.vector)) for p in rows),
+        )
+        _copy(
+            cursor,
+            f"copy lexical_g{number:d} (chunk_id, document_id, scope_id, terms, bm25) from stdin",
+            (
+                (
+                    p.row.chunk_id,
+                    p.document_id,
+                    p.scope_id,
+                    lexemes_text(p.row.weights),
+                    sparse_text(p.row.weights),
+                )
+                for p in rows
+            ),
+        )
+
+
+def count_all(number: int) -> None:
+    """Count every row of a generation anew: chunks by scope, and by scope and term."""
+    with connection.cursor() as cursor:
+        cursor.execute("delete from ingestion_termstatistic where generation = %s", [number])
+        cursor.execute(
+            "insert into ingestion_scopestatistic as s (generation, scope_id, chunk_count, changes) "
+            f"select %s, scope_id, count(*), 1 from lexical_g{number:d} group by scope_id "
+            "on conflict (generation, scope_id) do update "
+            "set chunk_count = excluded.chunk_count, changes = s.changes + 1",
+            [number],
+        )
+        cursor.execute(
+            "insert into ingestion_termstatistic (generation, scope_id, term, chunk_count) "
+            f"select %s, scope_id, lexeme, count(*) from lexical_g{number:d}, unnest(terms) group by scope_id, lexeme",
+            [number],
+        )
 
 
 def delete_rows(number: int, document_id: int) -> None:
@@ -179,6 +233,22 @@ def _count(cursor: CursorWrapper, number: int, document_id: int, *, sign: int) -
         "on conflict (generation, scope_id, term) do update set chunk_count = t.chunk_count + excluded.chunk_count",
         [number, sign, document_id],
     )
+
+
+def _copy(cursor: CursorWrapper, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
+    with cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def lexemes_text(terms: Iterable[str]) -> str:
+    """The text form of a tsvector without positions. Terms are the analyzer's: any characters but NUL."""
+    return " ".join(map(quoted, filter(None, terms)))
+
+
+def quoted(term: str) -> str:
+    """One token as a lexeme of a tsvector or a tsquery."""
+    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def vector_text(vector: NDArray[np.float32]) -> str:

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
 from ingestion.indexing.bm25 import idf, sparse_text
+from ingestion.indexing.tables import quoted
 from retrieval.reach import Reach
 from retrieval.values import Hit, Key
 
@@ -138,8 +139,3 @@ def read_traits(
 def any_of(terms: Sequence[str]) -> str:
     """A tsquery that matches any of our own tokens. User text never reaches a query parser."""
     return " | ".join(map(quoted, terms))
-
-
-def quoted(term: str) -> str:
-    """One token as a lexeme of a tsquery."""
-    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -1,5 +1,6 @@
 """Corpora and questions as files: JSON lines or folders in, values out. Raises InvalidInput that names file and line."""
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,25 +17,47 @@ from kb_platform.errors import InvalidInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """relevant: ids or paths of the documents that hold the answer; empty for a question without one."""
+    """relevant: ids or paths of the documents that hold the answer; empty for a question without one.
+
+    dataset: the set it comes from. is_foreign: asked of documents that are about something else, to be refused.
+    """
 
     text: str
     language: str
     kind: str
     relevant: tuple[str, ...]
+    dataset: str = ""
+    is_foreign: bool = False
 
 
-def read_questions(path: Path) -> list[Question]:
-    """`{text, lang?, kind?, relevant: [id or path, …]}` a line; other keys are not looked at."""
-    return [
-        Question(
+def read_questions(path: Path, *, sample: int = 0, is_foreign: bool = False) -> list[Question]:
+    """`{text, lang?, kind?, relevant: [id or path, …]}` a line; other keys are not looked at.
+
+    sample: so many of the answerable ones at most, always the same; 0 takes all. A set is called as its lines say
+    (`corpus`), else after the file, or after the folder if that is called queries.
+    """
+    questions = list(_questions(path, is_foreign=is_foreign))
+    if not sample:
+        return questions
+    answerable = sorted((one for one in questions if one.relevant or is_foreign), key=_draw)
+    return [*answerable[:sample], *(one for one in questions if not (one.relevant or is_foreign))]
+
+
+def _draw(question: Question) -> bytes:
+    return hashlib.sha256(question.text.encode()).digest()
+
+
+def _questions(path: Path, *, is_foreign: bool) -> Iterator[Question]:
+    dataset = path.parent.name if path.stem == "queries" else path.stem
+    for line in _lines(path):
+        yield Question(
             text=str(_value(line, "text", path)),
             language=str(line.get("lang") or "unknown"),
             kind=str(line.get("kind") or "unknown"),
-            relevant=tuple(map(str, line.get("relevant") or ())),
+            relevant=() if is_foreign else tuple(map(str, line.get("relevant") or ())),
+            dataset=str(line.get("corpus") or dataset),
+            is_foreign=is_foreign,
         )
-        for line in _lines(path)
-    ]
 
 
 def read_corpus(path: Path) -> Iterator[TrialDocument]:
