@@ -191,9 +191,7 @@ class _Asker:
         )
 
     def _search(self, text: str, *, offset: int, top_k: int) -> SearchResult:
-        request = SearchRequest(
-            text=text, mode=self.mode, offset=offset, top_k=top_k, settings=self.settings
-        )
+        request = SearchRequest(text=text, mode=self.mode, offset=offset, top_k=top_k, settings=self.settings)
         return search(request, principal=self.principal, generation=self.trial.generation)
 
 

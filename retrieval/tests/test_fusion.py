@@ -1,6 +1,13 @@
 import pytest
 
-from retrieval.fusion import Signal, fuse_by_evidence, fuse_by_rank, reciprocal_rank_fusion
+from retrieval.fusion import (
+    Signal,
+    fuse_by_evidence,
+    fuse_by_rank,
+    fuse_by_scores,
+    fuse_in_cascade,
+    reciprocal_rank_fusion,
+)
 from retrieval.values import Hit
 
 
@@ -87,3 +94,28 @@ def test_a_passage_of_another_language_is_not_held_to_words():
         2: Signal(cosine=0.3, coverage=0, is_foreign=True),
     }
     assert [candidate.chunk_id for candidate in fuse_by_evidence(hits, signals)] == [2, 1]
+
+
+HITS = {
+    "dense": [Hit(chunk_id=1, score=0.5), Hit(chunk_id=2, score=0.4), Hit(chunk_id=3, score=0.1)],
+    "lexical": [Hit(chunk_id=4, score=30.0), Hit(chunk_id=2, score=25.0), Hit(chunk_id=1, score=10.0)],
+}
+
+
+def test_scores_are_stretched_by_channel_and_weighed():
+    # dense: 1, .75, 0;  lexical: 1, .75, 0
+    by_id = {one.chunk_id: one.score for one in fuse_by_scores(HITS, weights={"dense": 3, "lexical": 1})}
+    assert by_id == pytest.approx({1: 0.75, 2: 0.75, 3: 0, 4: 0.25})
+    assert [one.chunk_id for one in fuse_by_scores(HITS)] == [2, 1, 4, 3]
+    assert fuse_by_scores({"dense": [Hit(chunk_id=1, score=0.2)]})[0].score == 1
+    assert [one.score for one in fuse_by_scores(HITS, weights={"dense": 0, "lexical": 0})] == [0] * 4
+
+
+def test_a_cascade_asks_the_next_channel_for_what_the_first_is_not_sure_of():
+    sure = fuse_in_cascade(HITS, order=("lexical",), bounds={"lexical": 20, "dense": 0.3})
+    assert [one.chunk_id for one in sure] == [4, 2, 1, 3]
+    scores = [one.score for one in sure]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[-1] == 0  # nobody is sure of it
+    assert [one.chunk_id for one in fuse_in_cascade(HITS)] == [1, 2, 3, 4]
+    assert fuse_in_cascade({}) == fuse_by_scores({}) == ()

@@ -83,7 +83,9 @@ class Command(ServiceCommand):
 
 
 def _rows(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    rows = {"overall": report["overall"]} | report["by_kind"] | report["by_language"]
+    rows: dict[str, dict[str, Any]] = (
+        {"overall": report["overall"]} | report["by_kind"] | report["by_language"]
+    )
     if len(report["by_set"]) > 1:
         rows |= {"mean of sets": report["mean_of_sets"]} | report["by_set"]
     for method, figures in report["compared"].items():

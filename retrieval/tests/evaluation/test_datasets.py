@@ -23,6 +23,17 @@ def test_questions_are_read_whatever_form_their_answer_has(tmp_path):
     assert (second.language, second.kind, second.relevant, third.relevant) == ("unknown", "unknown", (), ())
 
 
+def test_a_sample_is_always_the_same_and_keeps_what_has_no_answer(tmp_path):
+    lines = [{"text": f"question {n}", "relevant": ["a"]} for n in range(20)] + [{"text": "none?"}]
+    (tmp_path / "xquad").mkdir()
+    path = write(tmp_path / "xquad" / "queries.jsonl", *lines)
+    drawn = read_questions(path, sample=5)
+    assert drawn == read_questions(path, sample=5)
+    assert (len(drawn), drawn[-1].text, {one.dataset for one in drawn}) == (6, "none?", {"xquad"})
+    asked_elsewhere = read_questions(path, sample=2, is_foreign=True)
+    assert [(one.relevant, one.is_foreign) for one in asked_elsewhere] == [((), True)] * 2
+
+
 def test_documents_of_json_lines_keep_their_id_and_empty_ones_are_left_out(tmp_path):
     path = write(
         tmp_path / "c.jsonl",

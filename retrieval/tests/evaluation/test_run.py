@@ -9,6 +9,7 @@ from ingestion.models import Collection, Document, IndexGeneration
 from ingestion.trial import open_trial
 from kb_platform.errors import Conflict
 from retrieval.evaluation import run
+from retrieval.evaluation.compared import METHODS
 from retrieval.evaluation.datasets import Question
 from retrieval.evaluation.run import evaluate
 from retrieval.models import SearchTrace
@@ -59,7 +60,20 @@ def test_questions_are_measured_and_nothing_is_left(library, corpus):
     assert set(report["by_kind"]) == {"exact", "semantic"}
     assert report["latency_ms"]["p50"] > 0
     assert report["refused"]["of_unanswerable"] == 1
+    assert sum(report["verdicts"]["answerable"].values()) == 2
     assert everything() == before
+
+
+def test_other_rankings_are_measured_on_the_same_finds(library, corpus):
+    questions = [question("annual leave days", "leave"), question("oil for press 7", "press")]
+    foreign = Question(text="Quillon zeppelin", language="en", kind="x", relevant=(), is_foreign=True)
+    report = evaluate([corpus, corpus], [*questions, foreign], Mode.HYBRID, compare=tuple(METHODS)).as_json()
+    assert report["documents"] == 3  # the same id in two corpora is one document
+    assert report["verdicts"]["foreign"]["none"] == 1
+    assert set(report["compared"]) == set(METHODS)
+    for figures in report["compared"].values():
+        assert figures["overall"]["recall@5"] == 1
+        assert figures["difference"]["recall@5"] == (0, 0, 0)
 
 
 def test_an_evaluation_and_the_site_do_not_meet(library, corpus, reader, monkeypatch):
