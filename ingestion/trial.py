@@ -103,34 +103,26 @@ def _add(trial: Trial, documents: Sequence[TrialDocument], embedder: Embedder) -
     ]
     vectors = _vectors([draft.embedding_text for one in chunked for draft in one.chunks], embedder)
     with transaction.atomic():
-<<<<<<< HEAD
-        version = _version(trial, document, chunk_count=len(chunked.chunks))
-        store_chunks(trial.generation, version, chunked)
-        cutting = recutting.enter(trial.collection.pk)
-        rows = [
-            tables.IndexRow(
-                chunk_id=chunk.pk,
-                vector=vectors[bytes(chunk.text_hash)],
-                weights=bm25.weights(
-                    analyze(chunk.embedding_text, cutting.terms),
-                    average_length=trial.generation.average_length,
-                ),
-            )
-            for chunk in Chunk.objects.filter(version=version).order_by("order")
-=======
         versions = _versions(trial, documents, [len(one.chunks) for one in chunked])
         stored = [
             chunk
             for version, one in zip(versions, chunked, strict=True)
             for chunk in store_chunks(trial.generation, version, one)
->>>>>>> cb514c9 (Evaluation compares rankings with paired intervals; bulk loads by COPY; the search benchmark at every visibility)
         ]
-        tables.load_rows(trial.generation.number, [_placed(trial, chunk, vectors) for chunk in stored])
+        cutting = recutting.enter(trial.collection.pk)
+        tables.load_rows(
+            trial.generation.number,
+            [
+                _placed(trial, chunk, vectors, analyze(chunk.embedding_text, cutting.terms))
+                for chunk in stored
+            ],
+        )
     return len(stored)
 
 
-def _placed(trial: Trial, chunk: Chunk, vectors: Mapping[bytes, NDArray[np.float32]]) -> tables.PlacedRow:
-    tokens = analyze(chunk.embedding_text)
+def _placed(
+    trial: Trial, chunk: Chunk, vectors: Mapping[bytes, NDArray[np.float32]], tokens: Sequence[str]
+) -> tables.PlacedRow:
     row = tables.IndexRow(
         chunk_id=chunk.pk,
         vector=vectors[bytes(chunk.text_hash)],

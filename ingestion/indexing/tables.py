@@ -15,14 +15,11 @@ from numpy.typing import NDArray
 
 from ingestion.indexing.bm25 import TERM_DIMENSION, sparse_text
 
-<<<<<<< HEAD
 WRITERS = (
     0x6B62_6C65_7869  # the lock that writers of index rows share, and that an exchange of terms has alone
 )
 SEPARATOR = "\x1f"  # the analyzer's tokens never hold a control character
 
-=======
->>>>>>> cb514c9 (Evaluation compares rankings with paired intervals; bulk loads by COPY; the search benchmark at every visibility)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexRow:
@@ -123,26 +120,13 @@ def insert_rows(number: int, *, document_id: int, scope_id: int, rows: Sequence[
     """Add a document's rows and count its terms. The document must have no rows in this generation."""
     load_rows(number, [PlacedRow(document_id=document_id, scope_id=scope_id, row=row) for row in rows])
     with connection.cursor() as cursor:
-<<<<<<< HEAD
-        _enter(cursor)
-        cursor.execute(
-            f"insert into dense_g{number:d} select c, %s, %s, v::halfvec from unnest(%s::bigint[], %s::text[]) as r(c, v)",
-            [document_id, scope_id, ids, vectors],
-        )
-        cursor.execute(
-            f"insert into lexical_g{number:d} select c, %s, %s, "
-            "array_to_tsvector(array_remove(string_to_array(t, %s), '')), w::sparsevec "
-            "from unnest(%s::bigint[], %s::text[], %s::text[]) as r(c, t, w)",
-            [document_id, scope_id, SEPARATOR, ids, terms, weights],
-        )
-=======
->>>>>>> cb514c9 (Evaluation compares rankings with paired intervals; bulk loads by COPY; the search benchmark at every visibility)
         _count(cursor, number, document_id, sign=1)
 
 
 def load_rows(number: int, rows: Sequence[PlacedRow]) -> None:
     """Add rows of any documents without counting them: for bulk loads, which call `count_all` at their end."""
     with connection.cursor() as cursor:
+        _enter(cursor)
         _copy(
             cursor,
             f"copy dense_g{number:d} (chunk_id, document_id, scope_id, embedding) from stdin",
