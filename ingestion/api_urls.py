@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from ingestion import api, api_bulk, api_chunks, api_fields
+from ingestion import api, api_bulk, api_chunks, api_faq, api_fields
 
 urlpatterns = [
     path("collections", api.CollectionList.as_view(), name="api_collections"),
@@ -30,6 +30,18 @@ urlpatterns = [
         api_fields.CollectionField.as_view(),
         name="api_collection_field",
     ),
+    path("collections/<str:uid>/faq", api_faq.CollectionFaq.as_view(), name="api_collection_faq"),
+    path(
+        "collections/<str:uid>/faq/delete",
+        api_faq.CollectionFaqDelete.as_view(),
+        name="api_collection_faq_delete",
+    ),
+    path(
+        "collections/<str:uid>/faq/import",
+        api_faq.CollectionFaqImport.as_view(),
+        name="api_collection_faq_import",
+    ),
+    path("faq/<str:uid>", api_faq.FaqDetail.as_view(), name="api_faq"),
     path("holders", api.HolderList.as_view(), name="api_holders"),
     path("documents", api.DocumentList.as_view(), name="api_documents"),
     path("documents/summary", api.DocumentSummary.as_view(), name="api_document_summary"),

@@ -111,7 +111,9 @@ def _documents(
     principal: Principal, collection_ids: Sequence[int]
 ) -> tuple[dict[tuple[int, str], int], dict[int, tuple[str, ...]], dict[int, datetime]]:
     documents = (
-        selectors.documents_for(principal).filter(collection__in=collection_ids, archived_at=None).order_by()
+        selectors.documents_for(principal)
+        .filter(collection__in=collection_ids, archived_at=None, is_faq=False)
+        .order_by()
     )
     states: dict[tuple[int, str], int] = defaultdict(int)
     # The plug-in for types does not see an annotation through a function.

@@ -153,7 +153,7 @@ class Listing:
     @property
     def _plain(self) -> QuerySet[Document]:
         """What is visible, with no more tables than the access check needs."""
-        return Document.objects.filter(scope_id__in=list(self.levels)).order_by()
+        return Document.objects.filter(scope_id__in=list(self.levels), is_faq=False).order_by()
 
     @property
     def visible_count(self) -> int:
@@ -259,7 +259,7 @@ def list_documents(principal: Principal, query: ListQuery) -> Listing:
 
 def matching_documents(principal: Principal, query: ListQuery) -> QuerySet[Document]:
     """All that the filters let through, for changes of everything that matches."""
-    return query.matching(documents_in(scope_levels(principal)))
+    return query.matching(documents_in(scope_levels(principal)).filter(is_faq=False))
 
 
 def without_filter(query: ListQuery, name: str) -> ListQuery:

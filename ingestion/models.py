@@ -14,6 +14,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
+from pgvector.django import HalfVectorField
 
 from accounts.models import AccessScope, new_uid
 
@@ -118,6 +119,7 @@ class Document(models.Model):
         "DocumentVersion", null=True, on_delete=models.SET_NULL, related_name="+"
     )
     archived_at = models.DateTimeField(null=True)
+    is_faq = models.BooleanField(default=False, help_text="A question with its answer, kept in `FaqPair`")
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -417,6 +419,66 @@ class Rechunking(models.Model):
 
     def __str__(self) -> str:
         return f"rechunking of {self.document_id}"
+
+
+class FaqPair(models.Model):
+    """A question with its answer. Its document holds what readers find, its owner, its rights and whether it is valid.
+
+    `blob` is the file that was made of question and answer: only a version made of that one says what the pair says.
+    """
+
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    document = models.OneToOneField(Document, on_delete=models.CASCADE, related_name="faq_pair")
+    question = models.CharField(_("question"), max_length=300)
+    answer = models.TextField(_("answer"))
+    blob = models.CharField(max_length=64)
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.question
+
+
+class FaqQuestion(models.Model):
+    """One wording of a pair's question, the first being the pair's own, and its vector as a question.
+
+    `embedder` is the SHA-256 of the fingerprint of what made the vector; vectors of others are not compared.
+    """
+
+    pair = models.ForeignKey(FaqPair, on_delete=models.CASCADE, related_name="questions")
+    order = models.PositiveSmallIntegerField()
+    text = models.CharField(max_length=300)
+    folded = models.CharField(max_length=600, db_index=True, help_text="What equal questions have in common")
+    embedder = models.CharField(max_length=64, blank=True, db_index=True)
+    embedding = HalfVectorField(null=True)
+
+    class Meta:
+        ordering = ["pair", "order"]
+        constraints = [models.UniqueConstraint(fields=["pair", "folded"], name="faq_question_once")]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class FaqImport(models.Model):
+    """A file of pairs that was read and is looked at before anything of it is written; removed when it is taken over.
+
+    `rows` holds what each line says: its number, question, answer, phrasings, owner and what is wrong with it.
+    """
+
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="faq_imports")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    file_name = models.CharField(max_length=255)
+    encoding = models.CharField(max_length=40)
+    rows: Any = models.JSONField(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.file_name
 
 
 class CachedVector(models.Model):

@@ -46,7 +46,7 @@ def parse_uid(text: str) -> uuid.UUID:
 
 
 def collections_for(principal: Principal, *, at_least: Permission = Permission.VIEW) -> QuerySet[Collection]:
-    """The collections open to the principal, with `document_count` and `chunk_count` of what is live in them for it.
+    """The collections open to the principal, with `document_count` and `chunk_count` of the documents that are live in them for it.
 
     A document shared on its own opens no collection; it is found in search and in the list of documents.
     """
@@ -54,7 +54,11 @@ def collections_for(principal: Principal, *, at_least: Permission = Permission.V
     readable = visible_scopes(principal)
     live = (
         Document.objects.filter(
-            collection=OuterRef("pk"), scope_id__in=readable, active_version__isnull=False, archived_at=None
+            collection=OuterRef("pk"),
+            scope_id__in=readable,
+            active_version__isnull=False,
+            archived_at=None,
+            is_faq=False,
         )
         .order_by()
         .values("collection")

@@ -150,9 +150,10 @@ def upload_document(
             "owner_id": actor.user_id,
         },
     )
-    document = _locked(document)
+    document = locked(document)
     if isinstance(actor, Principal):
         require(actor, Permission.CONTRIBUTE, document.scope_id)
+    _refuse_faq(document)
     before = document.title
     for field, value in _cleaned(document, attributes).items():
         setattr(document, field, value)
@@ -167,7 +168,7 @@ def upload_document(
         if document.title != before:
             _let_title_follow(document)
         return Upload(document=document, version=latest, job=latest.job, created=False)
-    version, job = _add_version(document, file, actor, priority)
+    version, job = add_version(document, file, actor, priority)
     record(actor, "document.uploaded", document, version=version.number, new=is_new, file=file.name)
     return Upload(document=document, version=version, job=job, created=True)
 
@@ -249,7 +250,7 @@ def _source_digest(actor: Actor, collection: Collection, source_key: str) -> str
     return digest
 
 
-def _locked(document: Document) -> Document:
+def locked(document: Document) -> Document:
     """The document as it is now, kept from all other writers until commit. Raises NotFound when it is gone."""
     rows = Document.objects.select_for_update(of=("self",)).select_related("collection", "latest_version")
     found = rows.filter(pk=document.pk).first()
@@ -258,7 +259,15 @@ def _locked(document: Document) -> Document:
     return found
 
 
-def _add_version(
+def _refuse_faq(document: Document) -> None:
+    """Raises Conflict for a document that is a question with its answer: its file is made from those."""
+    if document.is_faq:
+        raise Conflict(
+            _("This is a question of the FAQ. Change it on the FAQ page of its collection."), code="is_faq"
+        )
+
+
+def add_version(
     document: Document, file: SourceFile, actor: Actor, priority: int | None = None
 ) -> tuple[DocumentVersion, IngestJob]:
     """The next version with its job, and the bell for it. An unfinished older version gives way."""
@@ -286,7 +295,7 @@ def _add_version(
 @transaction.atomic
 def update_document(*, actor: Principal, document: Document, attributes: Attributes) -> Document:
     """Change what people say about a document. A new title is soon in the index too; nothing is read again for it."""
-    document = _locked(document)
+    document = locked(document)
     require(actor, Permission.CONTRIBUTE, document.scope_id)
     changes = _cleaned(document, attributes)
     if "title" in changes:
@@ -313,8 +322,9 @@ def reparse_document(*, actor: Principal, document: Document) -> Upload:
 @transaction.atomic
 def restore_version(*, actor: Principal, document: Document, number: int) -> Upload:
     """Make the file of an older version the newest again: it is read anew, and what is live stays until then."""
-    document = _locked(document)
+    document = locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
+    _refuse_faq(document)
     old = document.versions.filter(number=number).first()
     if old is None:
         raise NotFound()
@@ -322,7 +332,7 @@ def restore_version(*, actor: Principal, document: Document, number: int) -> Upl
     if old.pk in (document.active_version_id, latest and latest.pk):
         raise Conflict(_("This version is the current one already."), code="current")
     blob = Blob(digest=old.blob, size_bytes=old.size_bytes)
-    version, job = _add_version(document, SourceFile(name=old.file_name, blob=blob), actor)
+    version, job = add_version(document, SourceFile(name=old.file_name, blob=blob), actor)
     record(actor, "document.version_restored", document, restored=number, version=version.number)
     return Upload(document=document, version=version, job=job, created=True)
 
@@ -330,7 +340,7 @@ def restore_version(*, actor: Principal, document: Document, number: int) -> Upl
 @transaction.atomic
 def give_document(*, actor: Principal, document: Document, owner_email: str) -> Document:
     """Name another person as the one who answers for the document: somebody who may read it."""
-    document = _locked(document)
+    document = locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
     owner = User.objects.filter(email=owner_email.replace("\x00", "").strip().lower(), is_active=True).first()
     if owner is None or document.scope_id not in visible_scopes(principal_of(owner)):
@@ -345,21 +355,21 @@ def give_document(*, actor: Principal, document: Document, owner_email: str) -> 
 
 
 def _read_again(actor: Principal, document: Document) -> Upload:
-    document = _locked(document)
+    document = locked(document)
     latest = document.latest_version
     if latest is None:
         raise Conflict(_("The document has no file yet."))
     if latest.state in UNFINISHED:
         return Upload(document=document, version=latest, job=latest.job, created=False)
     blob = Blob(digest=latest.blob, size_bytes=latest.size_bytes)
-    version, job = _add_version(document, SourceFile(name=latest.file_name, blob=blob), actor)
+    version, job = add_version(document, SourceFile(name=latest.file_name, blob=blob), actor)
     return Upload(document=document, version=version, job=job, created=True)
 
 
 @transaction.atomic
 def move_document(*, actor: Principal, document: Document, collection: Collection) -> Document:
     """Put a document into another collection. Who may see it changes at once, its index rows follow."""
-    document = _locked(document)
+    document = locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
     require(actor, Permission.CONTRIBUTE, collection.scope_id)
     require_own(document)
@@ -391,7 +401,7 @@ def share_document(
     version: `access_version` of what was read before. Raises Conflict when somebody has changed it since.
     """
     take_turns()
-    document = _locked(document)
+    document = locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
     require_own(document)
     require_version(version, access_version(document))
@@ -434,7 +444,7 @@ def delete_document(*, actor: Principal, document: Document) -> None:
 
     `bulk.delete_documents` is the way that can be taken back.
     """
-    document = _locked(document)
+    document = locked(document)
     require(actor, Permission.MANAGE, document.scope_id)
     record(actor, "document.deleted", document, collection=document.collection.name)
     is_own = document.scope_id != document.collection.scope_id and document.parent_id is None

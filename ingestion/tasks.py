@@ -13,6 +13,8 @@ from ingestion import blobs, bulk, ledger, pipeline, rechunking
 from ingestion.dictionary import recutting
 from ingestion.embedding.errors import EmbedderUnavailable
 from ingestion.embedding.registry import get_embedder
+from ingestion.faq import importing as faq_imports
+from ingestion.faq import vectors as faq_vectors
 from ingestion.indexing import moves
 from ingestion.ledger import Lease, StaleLease
 from ingestion.models import Document, DocumentVersion, IngestJob, VersionPart
@@ -107,6 +109,13 @@ def recut_waiting() -> None:
     recutting.ring()
 
 
+@shared_task
+def embed_faq_questions() -> None:
+    """Make the vectors of stored questions that have none, until none is missing or time is up."""
+    if faq_vectors.embed_missing(get_embedder(), seconds=TASK_S):
+        faq_vectors.ring()
+
+
 @contextmanager
 def at_work(leases: list[Lease]) -> Iterator[None]:
     """Keep the leases alive, and give them back when the work fails.
@@ -169,6 +178,7 @@ def reconcile() -> None:
     moves.ring_pending()
     rechunking.reconcile()
     recutting.reconcile()
+    faq_vectors.ring_if_missing()
     if any(result.values()):
         log.info("ledger reconciled", extra=result)
 
@@ -187,7 +197,8 @@ def follow_scopes() -> None:
 
 @shared_task
 def purge_deleted() -> None:
-    """Remove for good what has been in the trash for its time, a minute at a time."""
+    """Remove for good what has been in the trash for its time, a minute at a time, and files nobody took over."""
+    faq_imports.forget_old()
     if bulk.purge_due(seconds=TASK_S):
         enqueue("ingestion.tasks.purge_deleted")
 

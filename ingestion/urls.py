@@ -9,6 +9,7 @@ from ingestion.views import (
     collections,
     document,
     documents,
+    faq,
     fields,
     processing,
     sharing,
@@ -47,6 +48,14 @@ urlpatterns = [
     path("manage/collections/<str:uid>/fields", fields.collection_fields, name="collection_fields"),
     path("manage/collections/<str:uid>/fields/<str:key>", fields.field_edit, name="field_edit"),
     path("manage/collections/<str:uid>/fields/<str:key>/remove", fields.field_remove, name="field_remove"),
+    path("manage/collections/<str:uid>/faq", faq.faq, name="faq"),
+    path("manage/collections/<str:uid>/faq/new", faq.faq_new, name="faq_new"),
+    path("manage/collections/<str:uid>/faq/bulk", faq.faq_bulk, name="faq_bulk"),
+    path("manage/collections/<str:uid>/faq/import", faq.faq_import, name="faq_import"),
+    path(
+        "manage/collections/<str:uid>/faq/import/<str:upload>", faq.faq_import_check, name="faq_import_check"
+    ),
+    path("manage/collections/<str:uid>/faq/<str:pair>", faq.faq_edit, name="faq_edit"),
     path("manage/documents", documents.documents, name="documents"),
     path("manage/documents/upload", uploading.document_upload, name="document_upload"),
     path("manage/documents/processing", documents.processing_tray, name="processing_tray"),

@@ -45,6 +45,8 @@ GROUPS = (
             "chunk.split": _("Split a passage"),
             "chunk.merged": _("Joined two passages"),
             "chunk.correction_undone": _("Undid a correction"),
+            "faq.added": _("Added a question with its answer"),
+            "faq.changed": _("Changed a question or its answer"),
             "job.cancelled": _("Cancelled processing"),
             "job.retried": _("Tried processing again"),
             "jobs.retried": _("Tried failed files again"),

@@ -54,8 +54,10 @@ class Narrowing:
 
 
 def current_documents(principal: Principal) -> QuerySet[Document]:
-    """What the reader can open and find: in force, and not archived."""
-    return selectors.documents_for(principal).filter(active_version__state__in=IN_FORCE, archived_at=None)
+    """What the reader can open and find: in force, and not archived. Questions of a FAQ stand on a page of their own."""
+    return selectors.documents_for(principal).filter(
+        active_version__state__in=IN_FORCE, archived_at=None, is_faq=False
+    )
 
 
 def shelf_for(principal: Principal) -> Shelf:

@@ -3,6 +3,8 @@
 from accounts.principals import principal_of
 from accounts.tests.hidden_objects import somebody
 from ingestion.bulk import archive_documents, delete_documents
+from ingestion.faq.services import add_pair
+from ingestion.faq.values import PairDraft
 from ingestion.selectors import documents_for
 from ingestion.services import create_collection
 from ingestion.testing.rows import make_document
@@ -35,7 +37,14 @@ def trashed():
     return made
 
 
+def faq_pair():
+    made = collection()
+    draft = PairDraft(question="Who buys us?", answer="Nobody yet.")
+    return add_pair(actor=principal_of(made.created_by), collection=made, draft=draft)
+
+
 HIDDEN = {
+    "faq": lambda: str(faq_pair().uid),
     "trash": lambda: str(trashed().uid),
     "uploads": lambda: str(batch().uid),
     "changes": lambda: str(change().uid),

@@ -60,10 +60,10 @@ def chosen(principal: Principal, form: QueryDict) -> QuerySet[Document]:
     if form.get("all"):
         query = ListQuery.parse(QueryDict(form.get("query", "")[:4000]), principal)
         return matching_documents(principal, query)
-    return documents_for(principal).filter(uid__in=_uids(form.getlist("ids")))
+    return documents_for(principal).filter(uid__in=chosen_uids(form.getlist("ids")))
 
 
-def _uids(texts: Sequence[str]) -> list[UUID]:
+def chosen_uids(texts: Sequence[str]) -> list[UUID]:
     uids = []
     for text in texts[: bulk.MOST]:
         try:
@@ -280,7 +280,7 @@ def _chosen_trash(request: PageRequest) -> QuerySet[Document]:
     one = request.POST.get("restore") or request.POST.get("purge")
     if request.POST.get("all") and not one:
         return trashed
-    return trashed.filter(uid__in=_uids([one] if one else request.POST.getlist("ids")))
+    return trashed.filter(uid__in=chosen_uids([one] if one else request.POST.getlist("ids")))
 
 
 def _confirm_purge(request: PageRequest, count: int) -> HttpResponse:

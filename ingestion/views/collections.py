@@ -58,7 +58,7 @@ def collection(request: PageRequest, uid: str) -> HttpResponse:
     """What it holds and who may see it; its documents stand in the list of documents."""
     found = selectors.get_collection(request.principal, uid)
     (card,) = cards_for(request.principal, uid=str(found.uid))
-    documents = selectors.documents_for(request.principal).filter(collection=found)
+    documents = selectors.documents_for(request.principal).filter(collection=found, is_faq=False)
     context = {
         "collection": found,
         "card": card,
@@ -160,9 +160,10 @@ def collection_delete(request: PageRequest, uid: str) -> HttpResponse:
 
 
 def _contents(principal: Principal, collection: Collection) -> dict[str, Any]:
-    """document_count: those the person can see, archived ones too. is_filled: whether anything keeps it from going."""
+    """document_count: those the person can see, archived ones and questions too (faq_count). is_filled: whether anything keeps it from going."""
     visible = selectors.documents_for(principal).filter(collection=collection)
     return {
         "document_count": visible.count(),
+        "faq_count": visible.filter(is_faq=True).count(),
         "is_filled": collection.documents.filter(trashed_from=None).exists(),
     }
