@@ -19,7 +19,8 @@ def test_a_question_lives_through_the_api(shared, owner, reader, api):
     place = f"/api/v1/collections/{shared.uid}/faq"
     made = api(owner).post(place, PAYDAY, format="json")
     assert made.status_code == 201
-    assert made.json()["phrasings"] == ["工资什么时候发？"] and made.json()["state"] == "processing"
+    assert made.json()["phrasings"] == ["工资什么时候发？"]
+    assert made.json()["state"] == "processing"
     assert api(owner).post(place, PAYDAY, format="json").status_code == 409
     one = f"/api/v1/faq/{made.json()['id']}"
     changed = api(owner).patch(one, {"answer": "On the 1st.", "valid": False}, format="json").json()

@@ -28,7 +28,8 @@ def test_a_pair_becomes_a_passage_of_its_own_document(pair, owner, embedder):
     made = pair("How do I reset my VPN password?", "Call 8000.\n\nAsk for Kim.")
     run_jobs(embedder)
     chunk = Chunk.objects.get(document=made.document)
-    assert "Call 8000." in chunk.text and "Ask for Kim." in chunk.text
+    assert "Call 8000." in chunk.text
+    assert "Ask for Kim." in chunk.text
     assert chunk.embedding_text.count("reset my VPN") == 1
     document = Document.objects.get(pk=made.document_id)
     assert (document.title, document.owner, document.is_faq) == (made.question, owner, True)
