@@ -45,12 +45,13 @@ class BadAnswer(OutboundError):
 
 
 class BadStatus(OutboundError):
-    """The server answered with an error."""
+    """The server answered with an error. retry_after_s: how long it asks to be left alone, if it said so."""
 
     code = "bad_status"
 
-    def __init__(self, http_status: int) -> None:
+    def __init__(self, http_status: int, *, retry_after_s: float | None = None) -> None:
         self.http_status = http_status
+        self.retry_after_s = retry_after_s
         super().__init__(_reason(http_status) % {"status": http_status})
 
     @property

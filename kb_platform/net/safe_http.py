@@ -133,14 +133,14 @@ class Door:
         try:
             with (
                 httpcore.ConnectionPool(
-                    ssl_context=_tls(), network_backend=backend, http2=False, retries=0
+                    ssl_context=tls_context(), network_backend=backend, http2=False, retries=0
                 ) as pool,
                 pool.stream(
                     call.method.encode(),
                     httpcore.URL(
                         scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
                     ),
-                    headers=_headers(call, url),
+                    headers=request_headers(call, url),
                     content=call.body,
                     extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), _left(end))},
                 ) as response,
@@ -211,12 +211,12 @@ def _left(end: float) -> float:
 
 
 @cache
-def _tls() -> ssl.SSLContext:
+def tls_context() -> ssl.SSLContext:
     """SSL_CERT_FILE and SSL_CERT_DIR name an organisation's own authorities."""
     return httpx.create_ssl_context()
 
 
-def _headers(call: Call, url: httpx.URL) -> list[tuple[bytes, bytes]]:
+def request_headers(call: Call, url: httpx.URL) -> list[tuple[bytes, bytes]]:
     own = {
         "Host": url.netloc.decode("ascii"),
         "User-Agent": "zhiku",

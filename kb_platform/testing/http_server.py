@@ -26,7 +26,10 @@ class Received:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """wait_s: before the first byte. byte_pause_s: after each byte of the body."""
+    """wait_s: before the first byte. byte_pause_s: after each byte of the body.
+
+    parts: the body as it comes, in place of `body`; it may wait between two, and ends the connection with its end.
+    """
 
     status: int = 200
     body: bytes = b""
@@ -34,6 +37,7 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
     wait_s: float = 0.0
     byte_pause_s: float = 0.0
+    parts: Callable[[], Iterator[bytes]] | None = None
 
     @classmethod
     def json(cls, value: Any, **more: Any) -> "Reply":
@@ -80,29 +84,12 @@ def http_server(answering: Answering | Reply) -> Iterator[FakeServer]:
                 server.under_way += 1
                 server.most_at_once = max(server.most_at_once, server.under_way)
             try:
-                self._send(server.answering(request))
+                _send(self, server.answering(request), stopped)
             except (BrokenPipeError, ConnectionResetError):
                 pass
             finally:
                 with server.lock:
                     server.under_way -= 1
-
-        def _send(self, reply: Reply) -> None:
-            if stopped.wait(reply.wait_s):
-                return
-            self.send_response(reply.status)
-            headers = {"Content-Type": reply.content_type, "Content-Length": str(len(reply.body))}
-            for name, value in {**headers, **reply.headers}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            if not reply.byte_pause_s:
-                self.wfile.write(reply.body)
-                return
-            for byte in reply.body:
-                self.wfile.write(bytes([byte]))
-                self.wfile.flush()
-                if stopped.wait(reply.byte_pause_s):
-                    return
 
         do_GET = do_POST = do_PUT = _answer
 
@@ -120,6 +107,32 @@ def http_server(answering: Answering | Reply) -> Iterator[FakeServer]:
         httpd.shutdown()
         httpd.server_close()
         thread.join(timeout=5)
+
+
+def _send(handler: BaseHTTPRequestHandler, reply: Reply, stopped: threading.Event) -> None:
+    if stopped.wait(reply.wait_s):
+        return
+    handler.send_response(reply.status)
+    headers = {"Content-Type": reply.content_type}
+    if reply.parts is None:
+        headers["Content-Length"] = str(len(reply.body))
+    for name, value in {**headers, **reply.headers}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.close_connection = handler.close_connection or reply.parts is not None
+    for part in _body(reply):
+        handler.wfile.write(part)
+        handler.wfile.flush()
+        if reply.byte_pause_s and stopped.wait(reply.byte_pause_s):
+            return
+
+
+def _body(reply: Reply) -> Iterator[bytes]:
+    if reply.parts is not None:
+        return reply.parts()
+    if reply.byte_pause_s:
+        return (bytes([byte]) for byte in reply.body)
+    return iter([reply.body])
 
 
 def free_port() -> int:
