@@ -149,6 +149,11 @@ def term_id(token: str) -> int:
     return int.from_bytes(digest) % TERM_DIMENSION + 1
 
 
+def fold(text: str) -> str:
+    """The text as tokens are cut from it: narrow forms, simplified characters, in its own case."""
+    return _fold(text)
+
+
 @cache
 def _converter() -> opencc.OpenCC:
     return opencc.OpenCC("t2s")

@@ -16,9 +16,8 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any
-
-from ingestion.parsing import child
 
 _CLONE_NEWUSER, _CLONE_NEWNET, _CLONE_NEWIPC = 0x1000_0000, 0x4000_0000, 0x0800_0000
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
@@ -26,13 +25,17 @@ _ORPHAN_CHECK_MS = 5_000
 _JOB_BYTES = 65_536
 
 
-def main(control_fd: int, modules: tuple[str, ...]) -> None:
-    """Serve jobs until the parent closes its end."""
+Run = Callable[..., int]
+
+
+def main(control_fd: int, runner: str, modules: tuple[str, ...]) -> None:
+    """Serve jobs until the parent closes its end. runner: the module whose `run(job, source_fd, result_fd)` the children call."""
     control = socket.socket(fileno=control_fd)
     os.nice(5)
     _leave_network()
     for name in modules:
         importlib.import_module(name)
+    run: Run = importlib.import_module(runner).run
     gc.collect()
     gc.freeze()
     parent = os.getppid()
@@ -43,7 +46,7 @@ def main(control_fd: int, modules: tuple[str, ...]) -> None:
         if not data:
             return
         if len(fds) == 2:
-            _run(control, json.loads(data), fds, parent)
+            _serve(control, (run, json.loads(data)), fds, parent)
 
 
 def _leave_network() -> None:
@@ -64,10 +67,10 @@ def _readable(control: socket.socket, parent: int) -> bool:
     return True
 
 
-def _run(control: socket.socket, job: dict[str, Any], fds: list[int], parent: int) -> None:
+def _serve(control: socket.socket, task: tuple[Run, dict[str, Any]], fds: list[int], parent: int) -> None:
     pid = os.fork()
     if pid == 0:
-        _become_child(control, job, fds)
+        _become_child(control, task, fds)
     for descriptor in fds:
         os.close(descriptor)
     control.sendall(json.dumps({"pid": pid}).encode() + b"\n")
@@ -85,15 +88,16 @@ def _run(control: socket.socket, job: dict[str, Any], fds: list[int], parent: in
     )
 
 
-def _become_child(control: socket.socket, job: dict[str, Any], fds: list[int]) -> None:
+def _become_child(control: socket.socket, task: tuple[Run, dict[str, Any]], fds: list[int]) -> None:
     """Never returns."""
+    run, job = task
     code = 70
     try:
         os.setsid()
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         control.close()
         _limit(job["limits"])
-        code = child.run(job, source_fd=fds[0], result_fd=fds[1])
+        code = run(job, source_fd=fds[0], result_fd=fds[1])
     finally:
         os._exit(code)
 
@@ -141,4 +145,4 @@ def _kill_group(pid: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), tuple(sys.argv[2:]))
+    main(int(sys.argv[1]), sys.argv[2], tuple(sys.argv[3:]))

@@ -36,7 +36,7 @@ Watch = Callable[[int, int], None]
 _PROJECT = Path(__file__).resolve().parents[2]
 _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); sys.dont_write_bytecode = True; "
-    "from ingestion.parsing import fork_server; fork_server.main(int(sys.argv[2]), tuple(sys.argv[3:]))"
+    "from ingestion.parsing import fork_server; fork_server.main(int(sys.argv[2]), sys.argv[3], tuple(sys.argv[4:]))"
 )
 _WATCH_EVERY_S = 1.0
 _KILL_GRACE_S = 10.0
@@ -46,6 +46,17 @@ _CHUNK = 1 << 18
 
 class SandboxUnavailable(Exception):
     """The machine could not run a child; says nothing about the file, so it is worth another attempt."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    """What children do. module: its `run(job, source_fd, result_fd)` returns the exit code; preload: what it needs loaded."""
+
+    module: str
+    preload: tuple[str, ...]
+
+
+PARSING = Runner(module="ingestion.parsing.child", preload=LIGHT_MODULES)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,7 +85,7 @@ def parse_file(
     """
     kind = _precheck(path, file_name, limits)
     with TemporaryFile(prefix="zhiku-result-") as result:
-        with path.open("rb") as source, _scratch(kind) as scratch, _server() as server:
+        with path.open("rb") as source, _scratch(kind) as scratch, _server(PARSING) as server:
             job = {
                 "kind": kind.value,
                 "file_name": file_name,
@@ -89,6 +100,20 @@ def parse_file(
                     usage.cpu_s, usage.rss_kb = run.cpu_s, run.rss_kb
         result.seek(0)
         return outline.finish(wire.read_document(result, keep=keep))
+
+
+def run_job(
+    runner: Runner, job: dict[str, Any], *, source: IO[bytes], limits: Limits, result: IO[bytes]
+) -> None:
+    """Have a child do one job of another kind, under the same confinement; what it wrote is in `result` then.
+
+    Raises Rejected for a child that was stopped or fell, or SandboxUnavailable.
+    """
+    with _server(runner) as server:
+        run = _Run(server=server, limits=limits, watch=None, result=result)
+        run.job({**job, "limits": _limits_for(limits)}, source.fileno())
+        if run.status:
+            raise Rejected("crashed")
 
 
 def _precheck(path: Path, file_name: str, limits: Limits) -> DocumentKind:
@@ -126,6 +151,7 @@ def _limits_for(limits: Limits) -> dict[str, Any]:
 class _Server:
     process: subprocess.Popen[bytes]
     control: socket.socket
+    runner: Runner
     owner: int = field(default_factory=os.getpid)
 
     def close(self) -> None:
@@ -140,14 +166,16 @@ _idle_lock = threading.Lock()
 
 
 @contextmanager
-def _server() -> Iterator[_Server]:
+def _server(runner: Runner) -> Iterator[_Server]:
     """A server for one job; kept for the next one unless the job ended in trouble."""
     with _idle_lock:
-        server = _idle.pop() if _idle else None
+        server = next((idle for idle in reversed(_idle) if idle.runner == runner), None)
+        if server is not None:
+            _idle.remove(server)
     if server is not None and (server.owner != os.getpid() or server.process.poll() is not None):
         server.close()
         server = None
-    server = server or _start_server()
+    server = server or _start_server(runner)
     try:
         yield server
     except BaseException as error:
@@ -161,7 +189,7 @@ def _server() -> Iterator[_Server]:
         _idle.append(server)
 
 
-def _start_server() -> _Server:
+def _start_server(runner: Runner) -> _Server:
     ours, theirs = socket.socketpair()
     search_path = [str(_PROJECT), *(entry for entry in sys.path if entry and entry != str(_PROJECT))]
     with theirs:
@@ -175,7 +203,8 @@ def _start_server() -> _Server:
                     _BOOT,
                     json.dumps(search_path),
                     str(theirs.fileno()),
-                    *LIGHT_MODULES,
+                    runner.module,
+                    *runner.preload,
                 ],
                 cwd="/",
                 env={"LANG": "C.UTF-8", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
@@ -188,7 +217,7 @@ def _start_server() -> _Server:
         except OSError as error:
             ours.close()
             raise SandboxUnavailable("no process could be started") from error
-    return _Server(process, ours)
+    return _Server(process, ours, runner)
 
 
 def _after_fork() -> None:

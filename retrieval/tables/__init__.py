@@ -1,0 +1,1 @@
+"""Questions about tables, computed and not guessed: start reading at `answering`."""
