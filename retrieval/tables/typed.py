@@ -26,9 +26,10 @@ from retrieval.tables.cells import (
 MAX_COLUMNS, MAX_ROWS, MAX_CELLS = 300, 50_000, 1_000_000
 MAX_NAME = 120
 _READABLE_SHARE = 0.9
+_FEWEST = 3  # rows above one that sums them up
 _TOTAL = re.compile(
-    r"(?:grand |sub-?|overall |all )?totals?(?: .{0,30})?|.{1,30} (?:sub)?totals?|sum|average|avg\.?|mean|median|overall|"
-    r".{0,12}(?:合计|总计|小计|共计|总和|汇总|平均值?|均值|累计)|总数|全部|合\s?计|总\s?计|小\s?计",
+    r"(?:grand |sub-?|overall |all )?totals?(?: .{0,30})?|.{1,30} (?:sub)?totals?|sum|average|avg\.?|mean|median|overall|world(?:wide)?|"
+    r".{0,12}(?:合计|总计|小计|共计|总和|汇总|平均值?|均值|累计)|总数|全部|全国|全球|世界|合\s?计|总\s?计|小\s?计",
     re.IGNORECASE,
 )
 _PART = re.compile(r"(?:其中|of which|including|thereof)\b|^其中", re.IGNORECASE)
@@ -147,6 +148,8 @@ def typed_table(raw: RawTable) -> TypedTable | None:
     data = [row for row in said if not _is_band(row.cells)]
     totals = [row for row in data if is_total(row.cells)]
     kept = [row for row in data if not is_total(row.cells)]
+    if len(kept) > _FEWEST and _sums_up(kept[-1], kept[:-1]):
+        totals.append(kept.pop())
     if not kept or not any(names):
         return None
     columns, values = _columns(names, kept, raw.merged)
@@ -178,6 +181,21 @@ def is_total(cells: Sequence[str]) -> bool:
     """Whether a row sums up others: its first word says so."""
     said = [clean(text) for text in cells[:3] if text.strip()]
     return any(_TOTAL.fullmatch(text) and read_number(text) is None for text in said[:2])
+
+
+def _sums_up(last: SourceRow, above: Sequence[SourceRow]) -> bool:
+    """Whether a last row without a first name is the sum of the others in half of its numbers, whatever it calls itself."""
+    if last.cells[0].strip() and last.cells[0].strip() != last.cells[1].strip():
+        return False
+    hits = numbers = 0
+    for index, text in enumerate(last.cells):
+        number = read_number(text)
+        if number is None:
+            continue
+        others = [found.value for row in above if (found := read_number(row.cells[index]))]
+        numbers += 1
+        hits += len(others) >= _FEWEST and number.value != 0 and sum(others) == number.value
+    return hits > 0 and 2 * hits >= numbers
 
 
 def _is_band(cells: Sequence[str]) -> bool:

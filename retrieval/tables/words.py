@@ -10,8 +10,9 @@ from functools import lru_cache
 from ingestion.indexing.analyzer import fold
 from ingestion.indexing.words import CJK, term
 
+# Signs that change what is said around them are words; punctuation is not.
 _WORD = re.compile(
-    rf"(?P<number>\d+(?:,\d{{3}})*(?:\.\d+)?)|(?P<han>[{CJK}])|(?P<word>[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)?)"
+    rf"(?P<sign>[#+*=<>≥≤~^&@])|(?P<number>\d+(?:,\d{{3}})*(?:\.\d+)?)|(?P<han>[{CJK}])|(?P<word>[^\W\d_{CJK}]+(?:['’][^\W\d_{CJK}]+)?)"
 )
 _PLURAL = {"men": "man", "women": "woman", "people": "person", "children": "child"}
 
@@ -24,6 +25,7 @@ class Word:
     raw: str
     start: int
     end: int
+    is_capital: bool = False
 
 
 Keys = tuple[str, ...]
@@ -43,9 +45,9 @@ def _word(match: re.Match[str]) -> Word:
     raw = match[0].lower()
     if match["number"]:
         key = raw.replace(",", "")
-    elif match["han"]:
+    elif match["han"] or match["sign"]:
         key = raw
     else:
         plain = re.sub(r"['’]s?$", "", raw)
         key = term(_PLURAL.get(plain, plain))
-    return Word(key=key, raw=raw, start=match.start(), end=match.end())
+    return Word(key=key, raw=raw, start=match.start(), end=match.end(), is_capital=match[0].isupper())
