@@ -15,7 +15,7 @@ from ingestion.parsing.confinement import CannotConfine, confinement
 
 EXIT_DONE, EXIT_CRASHED, EXIT_MEMORY = 0, 70, 71
 MAX_ROW_NUMBERS = 50_000
-_SETTINGS = {
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "threads": "1",
     "async_threads": "0",
     "memory_limit": "256MB",

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from decimal import Decimal
+from itertools import pairwise
 
 from retrieval.tables.cells import SCALES, read_day
 from retrieval.tables.lexicon import NUMBER_WORDS, Cue, cues, longest_cue
@@ -105,6 +106,17 @@ def label(question: str, table: TypedTable, *, context: Iterable[str] = ()) -> l
     return found
 
 
+def cues_in(question: str) -> set[Cue]:
+    """The operations that the question's words name, whatever table it is put to."""
+    words = words_of(question)[:MAX_QUESTION_WORDS]
+    return {
+        found.meaning
+        for at in range(len(words))
+        for found in _cue_at(words, at)
+        if isinstance(found.meaning, Cue)
+    }
+
+
 def _best(words: Sequence[Word], at: int, vocabulary: _Vocabulary, table: TypedTable) -> Label:
     """The longest reading at one place; of equally long ones columns before cells before operations before numbers."""
     readings = [
@@ -154,9 +166,9 @@ def _column_names(columns: Sequence[Column]) -> Iterator[tuple[Keys, Column]]:
         if all(keys_of(other.name.rsplit(" / ", 1)[-1]) != last for other in columns if other is not column):
             names.add(last)
         words = keys_of(_BRACKETS.sub(" ", column.name))
-        if len(words) > 1 and words[-1].isascii() and words[-1].isalpha():
-            if all(words[-1] not in keys_of(other.name) for other in columns if other is not column):
-                names.add(words[-1:])
+        others = {key for other in columns if other is not column for key in keys_of(other.name)}
+        if len(words) > 1 and words[-1].isascii() and words[-1].isalpha() and words[-1] not in others:
+            names.add(words[-1:])
         if column.kind is Kind.NUMBER and len(words) > 1 and words[-1] in ("额", "量", "数", "价"):
             names.add((*words[:-1], TOTAL, words[-1]))
         for keys in names:
@@ -268,7 +280,7 @@ def _period_at(words: Sequence[Word], at: int) -> Iterator[Label]:
 def _as_written(words: Sequence[Word]) -> str:
     """Chinese dates stand without spaces, others with what parts them in their numeric form."""
     text = words[0].raw
-    for before, word in zip(words, words[1:], strict=False):
+    for before, word in pairwise(words):
         is_han = not (before.raw.isascii() and word.raw.isascii())
         numeric = before.raw.isdigit() and word.raw.isdigit()
         text += ("" if is_han else "-" if numeric and word.start - before.end == 1 else " ") + word.raw

@@ -3,6 +3,7 @@
 What is not here, not in the table and not in its title stays unexplained, and a question with such a word is not answered.
 """
 
+from collections.abc import Iterator
 from enum import StrEnum
 from functools import cache
 
@@ -104,8 +105,16 @@ def cues() -> dict[Keys, Cue]:
     return {
         tuple(word.raw for word in words_of(phrase)): cue
         for cue, text in _PHRASES.items()
-        for phrase in text.split(";")
+        for written in text.split(";")
+        for phrase in _variants(written.strip())
     }
+
+
+def _variants(phrase: str) -> Iterator[str]:
+    """「多少个」 is also 「有多少个」, which must not be read as 「有多少」 and a word behind it."""
+    yield phrase
+    if phrase.startswith(("多少", "几", "哪几")):
+        yield f"有{phrase}"
 
 
 @cache

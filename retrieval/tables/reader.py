@@ -53,6 +53,7 @@ _EXTREMES = {
     Cue.FEWER: False,
     Cue.EARLIEST: False,
 }
+_RELATIONS = (Cue.BEFORE, Cue.AFTER, Cue.SINCE)
 _VERBS = {
     "won": "win",
     "sold": "sale",
@@ -212,10 +213,11 @@ class _Reading:
             return False
         start, end = n, n + 1
         relation = Cue.STOP
-        if beside in (Cue.BEFORE, Cue.AFTER, Cue.SINCE):
-            relation, start = Cue(beside), n - 1
-        elif self._at(n + 1) in (Cue.BEFORE, Cue.AFTER, Cue.SINCE):
-            relation, end = Cue(self._at(n + 1)), n + 2
+        behind = self._at(n + 1)
+        if isinstance(beside, Cue) and beside in _RELATIONS:
+            relation, start = beside, n - 1
+        elif isinstance(behind, Cue) and behind in _RELATIONS:
+            relation, end = behind, n + 2
         elif isinstance(beside, Cue) and (beside in _BOUNDS or beside is Cue.TOP):
             return self._year_as_number(n)
         try:
@@ -275,8 +277,8 @@ class _Reading:
         for n, item in enumerate(self.items):
             if not isinstance(item.meaning, Held):
                 continue
-            column, values = self._held_in(item.meaning, n)
-            by_column.setdefault(column, []).extend(values)
+            column, cells = self._held_in(item.meaning, n)
+            by_column.setdefault(column, []).extend(cells)
             named |= {place for place in (n - 1, n + 1) if self._names_its(column, place, n)}
         self.items = [
             item for n, item in enumerate(self.items) if n not in named and not isinstance(item.meaning, Held)
@@ -333,7 +335,7 @@ class _Reading:
                 raise _NotUnderstood
             self._add(column, Compare.IN, _counted(amount, column))
             del self.items[start:end]
-            return self._take_numbered()
+            n = 0
 
     def _is_limit(self, n: int) -> bool:
         """How many are wanted of those with the most: beside "top", or before a column of texts."""
@@ -347,10 +349,11 @@ class _Reading:
     # --- superlatives ---------------------------------------------------------------------------------------
 
     def _extreme(self) -> Cue | None:
-        found = [item.meaning for item in self.items if item.meaning in _EXTREMES]
-        if len(found) > 1:
+        found = [item.meaning for item in self.items if isinstance(item.meaning, Cue)]
+        extremes = [cue for cue in found if cue in _EXTREMES]
+        if len(extremes) > 1:
             raise _NotUnderstood
-        return Cue(found[0]) if found else None
+        return extremes[0] if extremes else None
 
     def _superlative(self, cue: Cue) -> TableQuery:
         """Who has the most of something; or what the most is."""

@@ -23,7 +23,7 @@ from retrieval.tables.cells import (
     says_nothing,
 )
 
-MAX_COLUMNS, MAX_ROWS, MAX_CELLS = 300, 50_000, 1_000_000
+MAX_COLUMNS, MAX_ROWS, MAX_CELLS = 300, 20_000, 400_000
 MAX_NAME = 120
 _READABLE_SHARE = 0.9
 _FEWEST = 3  # rows above one that sums them up
