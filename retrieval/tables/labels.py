@@ -23,6 +23,14 @@ _FEW_VALUES = 12
 TOTAL = "总"  # 销售总额 is the total of 销售额
 _YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
 _COUNTED = re.compile(r"^(?:number of|no\.? of|nos\.? of|#|total number of)\s+(?P<what>.+)$", re.IGNORECASE)
+# Names of columns that say what of a thing they hold, nearest to the thing itself first: "Customer name", 客户名称, 客户编号.
+_SUFFIXES = (
+    re.compile(r"^(?P<thing>.{2,}?)(?:\s+names?|名称|姓名|名字|名)$", re.IGNORECASE),
+    re.compile(
+        r"^(?P<thing>.{2,}?)(?:\s+(?:id|no\.?|number|code|date|time)|编号|编码|代码|号码|号|日期|时间)$",
+        re.IGNORECASE,
+    ),
+)
 _BRACKETS = re.compile(r"\s*[(（\[].*?[)）\]]\s*")
 _SCALE_WORDS = ("万亿", "千万", "百万", "万", "亿", "thousand", "million", "billion")
 _UNITS = ("元", "人民币", "美元", "人", "个", "件", "台", "分", "公里", "千米", "米", "公斤", "千克", "吨", "天", "岁", "percent", "usd", "eur", "dollars", "yuan", "rmb", "km", "kg")  # fmt: skip
@@ -174,6 +182,20 @@ def _column_names(columns: Sequence[Column]) -> Iterator[tuple[Keys, Column]]:
         for keys in names:
             if keys:
                 yield keys, column
+    yield from _things(columns)
+
+
+def _things(columns: Sequence[Column]) -> Iterator[tuple[Keys, Column]]:
+    """What columns are of, where one column stands for it."""
+    known = {keys_of(column.name) for column in columns}
+    for suffix in _SUFFIXES:
+        found = [
+            (keys_of(match["thing"]), column) for column in columns if (match := suffix.match(column.name))
+        ]
+        for keys, column in found:
+            if keys not in known and [other for other, _column in found].count(keys) == 1:
+                yield keys, column
+        known |= {keys for keys, _column in found}
 
 
 def _spellings(value: str) -> Iterator[Keys]:

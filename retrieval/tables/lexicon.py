@@ -42,6 +42,7 @@ class Cue(StrEnum):
     BY = "by"
     OR = "or"
     TOP = "top"
+    NUMBER_OF = "number of"
     TIMES = "how many times"
     ROWS = "rows"
     PEOPLE = "people"
@@ -52,10 +53,10 @@ class Cue(StrEnum):
 _PHRASES: dict[Cue, str] = {
     Cue.HOW_MANY: "how many; number of; the number of; count of; 多少个; 多少名; 多少位; 多少家; 多少条; 多少项; 多少种; 多少类; 多少件; 多少台; "
     "多少所; 多少座; 多少场; 多少笔; 多少款; 多少支; 多少部; 多少只; 多少份; 几个; 几名; 几位; 几家; 几条; 几项; 几种; 几类; 几件; 几台; 几所; 几座; 几场; "
-    "几笔; 几款; 几支; 几部; 几只; 几份; 的个数; 的数目",
+    "几笔; 几款; 几支; 几部; 几只; 几份",
     Cue.HOW_MUCH: "how much; 多少; 是多少; 有多少; 为多少",
     Cue.WHICH: "which; what; name the; 哪个; 哪一个; 哪家; 哪一家; 哪位; 哪种; 哪款; 哪项; 哪座; 哪所; 哪支; 哪类; 哪条; 哪; 什么; 是什么",
-    Cue.WHO: "who; 谁; 是谁",
+    Cue.WHO: "who; 谁; 是谁; 哪些人; 哪几个人",
     Cue.WHEN: "when; what date; on what date; which date; on which date; 什么时候; 何时; 哪天; 哪一天",
     Cue.LIST: "list; list all; what are; which are; 哪些; 有哪些; 列出; 哪几个; 哪几家; 哪几位",
     Cue.MOST: "most; the most; highest; largest; greatest; biggest; maximum; max; 最高; 最大; 最多; 最高值; 最大值",
@@ -81,6 +82,7 @@ _PHRASES: dict[Cue, str] = {
     Cue.BY: "by; grouped by; by each",
     Cue.OR: "or; 还是",
     Cue.TOP: "top; 前; 排名前",
+    Cue.NUMBER_OF: "的数量; 的个数; 的数目; 数量; 个数",
     Cue.TIMES: "how many times; the number of times; number of times; 多少次; 几次",
     Cue.ROWS: "rows; records; entries; 行; 条记录; 记录; 条数据; 多少行; 几行",
     Cue.PEOPLE: "people; persons; 多少人; 几个人; 有多少人; 几人",

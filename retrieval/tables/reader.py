@@ -4,6 +4,7 @@ Precision before recall: every word must be explained, every role filled in one 
 different numbers are no reading.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -53,6 +54,8 @@ _EXTREMES = {
     Cue.FEWER: False,
     Cue.EARLIEST: False,
 }
+_NAMES_PEOPLE = re.compile(r"^(?:姓名|名字|员工|人员|员工姓名|学生|学生姓名|full name|name|employee(?: name)?|person|student(?: name)?)$", re.IGNORECASE)  # fmt: skip
+_COUNTS_PEOPLE = re.compile(r"人数|人次|\bpeople\b|\bpersons\b|head ?count|\(人\)", re.IGNORECASE)
 _RELATIONS = (Cue.BEFORE, Cue.AFTER, Cue.SINCE)
 _VERBS = {
     "won": "win",
@@ -98,15 +101,20 @@ class _Reading:
         self._take_limits()
         self._take_comparisons()
         self._take_values()
+        self._read_top()
         if found := self._extreme():
             return self._superlative(found)
+        self.items = [
+            replace(item, meaning=Cue.HOW_MANY) if item.meaning is Cue.NUMBER_OF else item
+            for item in self.items
+        ]
         if self._has(Cue.HOW_MANY, Cue.PEOPLE):
             return self._count()
         if self._has(Cue.TIMES):
             return self._times()
         if self._has(Cue.SUM, Cue.AVERAGE):
             return self._aggregate()
-        if self._has(*_ASKING):
+        if self._has(*_ASKING) or not any(isinstance(item.meaning, Cue) for item in self.items):
             return self._look_up()
         raise _NotUnderstood
 
@@ -149,6 +157,15 @@ class _Reading:
         if any(row.unread & asked for row in self.table.rows):
             raise _NotUnderstood
         return [row for row in self.table.rows if meets_all(row, self.where)]
+
+    def _read_top(self) -> None:
+        """「金额前3的订单」: the first ones are those with the most."""
+        for n, item in enumerate(self.items):
+            before = self._at(n - 1) if n else None
+            is_measure = isinstance(before, Column) and before.kind is Kind.NUMBER
+            if item.meaning is Cue.TOP and is_measure and not self._has(*_EXTREMES):
+                self.items.insert(n, replace(item, meaning=Cue.MOST, text="前"))
+                return
 
     # --- conditions -----------------------------------------------------------------------------------------
 
@@ -361,7 +378,7 @@ class _Reading:
         starts_with_count = self._at(0) in (Cue.HOW_MANY, Cue.PEOPLE)
         is_total = self._has(Cue.SUM)
         compared = self._compared() if cue in (Cue.MORE, Cue.FEWER) else None
-        if starts_with_count or self._has(Cue.AVERAGE, Cue.DISTINCT, Cue.OR, Cue.WHEN, Cue.TIMES):
+        if starts_with_count or self._has(Cue.AVERAGE, Cue.DISTINCT, Cue.OR, Cue.TIMES):
             raise _NotUnderstood
         self._drop(Cue.HOW_MANY, Cue.HOW_MUCH, Cue.SUM, Cue.EACH)
         place = self._place(cue)
@@ -371,15 +388,18 @@ class _Reading:
         self.items = [item for item in self.items if item.meaning is not by]
         is_value = compared is None and self._asks_for_value(place)
         self._drop_verbs(by)
+        if by.kind is Kind.DATE:
+            is_value = is_value or (self._has(Cue.WHEN) and not self._columns())
+            self._drop(Cue.WHEN)
         who = compared or (None if is_value else self._entity(by))
         self._drop(cue, Cue.WHICH, Cue.WHO, Cue.LIST, Cue.TOP)
         self._only(Context)
         descending = _EXTREMES[cue]
-        if by is not None and is_value:
+        if is_value:
             self._settled(by)
             aggregate = Aggregate.MAX if descending else Aggregate.MIN
             return TableQuery(where=tuple(self.where), measure=Measure(aggregate=aggregate, column=by.index))
-        if who is None or by is None:
+        if who is None:
             raise _NotUnderstood
         return self._most(who, by, descending, limit, is_total=is_total)
 
@@ -404,12 +424,14 @@ class _Reading:
                 return int(item.meaning.value)
         return 1
 
-    def _ordered_by(self, cue: Cue, place: int) -> Column | None:
+    def _ordered_by(self, cue: Cue, place: int) -> Column:
         """What there is most of: named right behind the word, or right before it; dates by themselves."""
         kinds = (Kind.DATE,) if cue in (Cue.LATEST, Cue.EARLIEST) else (Kind.NUMBER,)
         is_behind = self.items[place].text in _COUNTED_BY
         for beside in (self._at(place + 1), self._at(place - 1) if place and not is_behind else None):
             if isinstance(beside, Column) and beside.kind in kinds:
+                if beside.kind is Kind.NUMBER and beside.is_label:
+                    raise _NotUnderstood  # the highest rank may be the first or the last
                 return beside
         if kinds == (Kind.DATE,):
             dates = [column for column in self.table.columns if column.kind is Kind.DATE]
@@ -442,10 +464,10 @@ class _Reading:
             limit=limit,
         )
 
-    def _entity(self, by: Column | None) -> Column:
+    def _entity(self, by: Column) -> Column:
         named = [column for column in self._columns() if column != by]
         self.items = [item for item in self.items if not isinstance(item.meaning, Column)]
-        if len(named) == 2 and named[1].kind is Kind.TEXT and named[1].is_unique and by is not None:
+        if len(named) == 2 and named[1].kind is Kind.TEXT and named[1].is_unique:
             named = named[:1]  # "the city of the team with the most points"
         if len(named) == 1:
             return named[0]
@@ -455,7 +477,7 @@ class _Reading:
 
     def _first_names(self) -> Column:
         """Whom the rows are about: the first column of texts, if each row has its own."""
-        texts = [column for column in self.table.columns if column.kind is Kind.TEXT]
+        texts = [column for column in self.table.columns if column.kind is Kind.TEXT and not column.is_label]
         if not texts or not texts[0].is_unique:
             raise _NotUnderstood
         return texts[0]
@@ -463,7 +485,8 @@ class _Reading:
     def _most(self, who: Column, by: Column, descending: bool, limit: int, *, is_total: bool) -> TableQuery:
         """One row a thing: its row. Several rows a thing: the sum of each, unless single rows would say otherwise."""
         rows = self._settled(by)
-        if len({row.values[who.index] for row in rows}) == len(rows) and not is_total:
+        is_single = len({row.values[who.index] for row in rows}) == len(rows) or not by.adds_up
+        if is_single and not is_total:
             order = Order(column=by.index, descending=descending)
             return TableQuery(select=_distinct(who, by), where=tuple(self.where), order=order, limit=limit)
         summed = TableQuery(
@@ -475,7 +498,7 @@ class _Reading:
         )
         if is_total:
             return summed
-        if not by.adds_up or limit > 1:
+        if limit > 1:
             raise _NotUnderstood
         single, totals = leaders(rows, who, by, descending=descending)
         if single != totals:
@@ -496,6 +519,7 @@ class _Reading:
 
     def _count(self) -> TableQuery:
         """How many rows or different things; or how much of something there is, where a column says it."""
+        group = self._group()
         place = self._place(Cue.HOW_MANY, Cue.PEOPLE)
         is_people = self._at(place) is Cue.PEOPLE
         is_distinct, is_total = self._has(Cue.DISTINCT), self._has(Cue.SUM)
@@ -521,10 +545,10 @@ class _Reading:
         if self.table.has_bands or self.table.has_parts:
             raise _NotUnderstood
         if isinstance(what, Column):
-            return self._things(what, is_distinct=is_distinct)
-        if is_people or not has_rows or is_distinct:
+            return self._things(what, group, is_distinct=is_distinct)
+        if is_distinct or not (has_rows or (is_people and self._lists_people())):
             raise _NotUnderstood
-        return self._row_count()
+        return self._row_count(group)
 
     def _times(self) -> TableQuery:
         """How many rows say something."""
@@ -556,7 +580,14 @@ class _Reading:
             where=tuple(self.where), measure=Measure(aggregate=Aggregate.SUM, column=what.index)
         )
 
-    def _things(self, what: Column, *, is_distinct: bool) -> TableQuery:
+    def _lists_people(self) -> bool:
+        """Whether each row is a person: a column of names says so, and none counts people."""
+        counts = any(_COUNTS_PEOPLE.search(column.full_name) for column in self.table.columns)
+        return not counts and any(
+            _NAMES_PEOPLE.match(c.name) for c in self.table.columns if c.kind is Kind.TEXT
+        )
+
+    def _things(self, what: Column, group: Column | None, *, is_distinct: bool) -> TableQuery:
         rows = [row for row in self._rows() if row.values[what.index] is not None]
         different = {row.values[what.index] for row in rows}
         if not rows or (len(different) != len(rows) and not is_distinct):
@@ -566,13 +597,19 @@ class _Reading:
         ):
             raise _NotUnderstood
         return TableQuery(
-            where=tuple(self.where), measure=Measure(aggregate=Aggregate.DISTINCT, column=what.index)
+            where=tuple(self.where),
+            measure=Measure(aggregate=Aggregate.DISTINCT, column=what.index),
+            group_by=group.index if group else None,
         )
 
-    def _row_count(self) -> TableQuery:
+    def _row_count(self, group: Column | None = None) -> TableQuery:
         if not self._rows():
             raise _NotUnderstood
-        return TableQuery(where=tuple(self.where), measure=Measure(aggregate=Aggregate.COUNT))
+        return TableQuery(
+            where=tuple(self.where),
+            measure=Measure(aggregate=Aggregate.COUNT),
+            group_by=group.index if group else None,
+        )
 
     # --- sums and averages ----------------------------------------------------------------------------------
 
@@ -615,9 +652,7 @@ class _Reading:
         """What one column says where others say something."""
         if not self.where or self._has(Cue.DISTINCT, Cue.EACH, Cue.OR, Cue.BY):
             raise _NotUnderstood
-        is_list = self._has(Cue.LIST) or any(
-            item.text.endswith("s") and isinstance(item.meaning, Column) for item in self.items
-        )
+        is_list = not self._has(*_ASKING) or any(map(_asks_for_several, self.items))
         what = self._asked_column()
         self.items = [item for item in self.items if not isinstance(item.meaning, Column)]
         self._drop(*_ASKING)
@@ -641,6 +676,12 @@ class _Reading:
         if not columns and self._has(Cue.WHO):
             return self._first_names()
         raise _NotUnderstood
+
+
+def _asks_for_several(item: Label) -> bool:
+    if isinstance(item.meaning, Column):
+        return item.text.endswith("s") and item.text.isascii()
+    return item.meaning is Cue.LIST or (item.meaning is Cue.WHO and item.text not in ("who", "谁", "是"))
 
 
 def _counted(amount: Amount, column: Column) -> Operand:

@@ -49,7 +49,8 @@ _NAMES_THINGS = re.compile(
     r"lat(?:itude)?|long(?:itude)?|.* (?:id|no\.?|code|rank|number)|序号|编号|编码|代码|号码|工号|学号|行号|项次|排名|名次|位次|年份|年度|年|届|电话|手机号?|邮编|.*(?:编号|编码|号码|代码|电话|序号|排名))$",
     re.IGNORECASE,
 )
-_RATE = re.compile(r"率|占比|比例|百分比|单价|均价|平均|\brate\b|\bshare\b|\bpercent|\bratio\b|\bavg\b|\baverage\b|\bper\b|\bpct\b|\bprice\b|%", re.IGNORECASE)  # fmt: skip
+# Of these, too, only single ones or averages are asked for.
+_RATE = re.compile(r"率|占比|比例|百分比|单价|均价|平均|标准|限额|上限|下限|年龄|温度|身高|体重|高度|\bage\b|\bheight\b|\bweight\b|\btemperature\b|\belevation\b|\brate\b|\bshare\b|\bpercent|\bratio\b|\bavg\b|\baverage\b|\bper\b|\bpct\b|\bprice\b|%", re.IGNORECASE)  # fmt: skip
 
 
 class Kind(StrEnum):
@@ -277,6 +278,7 @@ def _column(index: int, full_name: str, texts: Sequence[str], is_merged: bool) -
         name=full_name,
         full_name=full_name,
         kind=Kind.TEXT,
+        is_label=bool(_NAMES_THINGS.match(full_name)),
         is_merged=is_merged,
         is_unique=_is_unique(said),
     )
