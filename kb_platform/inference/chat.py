@@ -8,7 +8,7 @@ may, as long as no piece has come. Closing the iterator closes the connection, a
 
 import json
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,7 +104,7 @@ async def stream_chat(
     most_tokens: int,
     temperature: float = 0.0,
     end: ChatEnd | None = None,
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str, None]:
     """The pieces of the answer's text, none of them empty.
 
     Raises OutboundError: before the first piece nothing was said, after it what was said stands. Tool calls are not
@@ -156,7 +156,7 @@ class _Clock:
         return min(limit, self.sign + self.deadlines.stall_s)
 
 
-async def _deltas(server: ChatServer, body: bytes, clock: _Clock, end: ChatEnd) -> AsyncIterator[str]:
+async def _deltas(server: ChatServer, body: bytes, clock: _Clock, end: ChatEnd) -> AsyncGenerator[str, None]:
     headers = {"Accept": "text/event-stream", "Content-Type": "application/json"}
     if server.key:
         headers["Authorization"] = f"Bearer {server.key}"
@@ -173,7 +173,7 @@ async def _deltas(server: ChatServer, body: bytes, clock: _Clock, end: ChatEnd) 
         raise (error if clock.sign is None else BrokenOff()) from error
 
 
-async def _read(answer: OpenAnswer, clock: _Clock, end: ChatEnd) -> AsyncIterator[str]:
+async def _read(answer: OpenAnswer, clock: _Clock, end: ChatEnd) -> AsyncGenerator[str, None]:
     if not 200 <= answer.status < 300:
         raise BadStatus(answer.status, retry_after_s=_retry_after(answer.header("retry-after")))
     kind = answer.header("content-type").partition(";")[0].strip().lower()
@@ -196,7 +196,7 @@ async def _read(answer: OpenAnswer, clock: _Clock, end: ChatEnd) -> AsyncIterato
         raise BrokenOff() if clock.sign is not None else BadAnswer()
 
 
-async def _lines(answer: OpenAnswer) -> AsyncIterator[str]:
+async def _lines(answer: OpenAnswer) -> AsyncGenerator[str, None]:
     buffer = b""
     async for chunk in answer.chunks:
         buffer += chunk
