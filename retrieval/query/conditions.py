@@ -142,13 +142,19 @@ def _condition(text: str, name: str, span: tuple[int, int], stated: dict[str, An
 _CHANGED = r"(?:updated|modified|changed|edited|revised|uploaded|added)"
 _MADE = r"(?:updated|modified|changed|edited|revised|uploaded|added|published|issued|released|created|dated|written)"
 _BE = r"(?:(?:that|which)\s+)?(?:(?:we|were|was|are|have|has|been|got|last|recently|newly)\s+){0,3}"
-_MADE_BEFORE = re.compile(
-    rf"(?i)(?:{SAYS_WHERE}|{NAMES_A_KIND})(?:[\w-]+\s+){{0,2}}?{DOC}\s+(?:(?:about|on)\s+[\w -]{{1,40}}?\s+(?P<cut>))?{_BE}{_MADE}\s*$"
+_QUALIFIED = r"(?:[\w-]+\s+){0,2}?"
+_TOPIC = r"(?:(?:about|on)\s+[\w -]{1,40}?\s+(?P<cut>))?"
+_BEFORE_PERIOD = tuple(
+    re.compile(rf"(?i){shape}\s*$")
+    for shape in (
+        rf"{SAYS_WHERE}{_QUALIFIED}{DOC}\s+{_TOPIC}{_BE}{_MADE}",
+        rf"{NAMES_A_KIND}{_QUALIFIED}{DOC}\s+(?:(?:about|on)\s+[\w -]{{1,40}}?\s+)?(?P<cut>){_BE}{_MADE}",
+        rf"(?:{SAYS_WHERE}|{NAMES_A_KIND}){_QUALIFIED}{WORK}\s+(?P<cut>){_BE}{_CHANGED}",
+    )
 )
-_CHANGED_BEFORE = re.compile(
-    rf"(?i)(?:{SAYS_WHERE}|{NAMES_A_KIND})(?:[\w-]+\s+){{0,2}}?{WORK}\s+(?P<cut>){_BE}{_CHANGED}\s*$"
+_DATED_BEFORE = re.compile(
+    rf"(?i)(?:{SAYS_WHERE}{_QUALIFIED}{DOC}|{NAMES_A_KIND}{_QUALIFIED}{DOC}(?P<cut>))(?:\s+dated)?\s*$"
 )
-_DATED_BEFORE = re.compile(rf"(?i)(?:{SAYS_WHERE}|{NAMES_A_KIND})(?:[\w-]+\s+){{0,2}}?{DOC}(?:\s+dated)?\s*$")
 _DATING = frozenset({"from", "of", "since", "before", "after", "between", "dated"})
 _ZH_CHANGED = r"(?:更新|修改|修订|上传|新增|添加|编辑|改动|变更)"
 _ZH_MADE = rf"(?:{_ZH_CHANGED}|发布|创建|颁布|印发|出台)"
@@ -174,10 +180,11 @@ def _periods(text: str, today: date) -> Iterator[Condition]:
 def _documents_period(text: str, period: Period) -> tuple[int, int] | None:
     """The words of the condition if the period is one of the documents' own dates, else None."""
     before = text[: period.start]
-    if found := _MADE_BEFORE.search(before) or _CHANGED_BEFORE.search(before):
-        return _cut(found)[0], period.end
+    for shape in _BEFORE_PERIOD:
+        if found := shape.search(before):
+            return _cut(found)[0], period.end
     if period.preposition in _DATING and (found := _DATED_BEFORE.search(before)):
-        return found.start(), period.end
+        return _cut(found)[0], period.end
     if tail := _ZH_AFTER.match(text, period.end):
         return period.start, tail.end()
     if (found := _ZH_WHICH.search(before)) and (tail := _ZH_THEN.match(text, period.end)):
@@ -222,7 +229,7 @@ _KINDS: dict[str, tuple[str, ...]] = {
         rf"密级(?:为|是|：|:){{v}}的?(?:{ZH_DOC})?",
     ),
     "language": (
-        rf"{SAYS_WHERE}{{v}}(?:[\s-]language)?\s+{_NOUN}",
+        rf"(?:{SAYS_WHERE}|{NAMES_A_KIND}(?P<cut>)){{v}}(?:[\s-]language)?\s+{_NOUN}",
         rf"(?:{SAYS_WHERE}|{NAMES_A_KIND}){DOC}\s+(?:that\s+are\s+)?(?:written\s+)?in\s+{{v}}\b",
         rf"(?:{ZH_SAYS_WHERE})?{{v}}(?:版本?|语言)?的?{_ZH_NOUN}{ZH_IN}",
         rf"{ZH_NAMES_A_KIND}(?P<cut>){{v}}(?:版本?|语言)?的?{_ZH_NOUN}",
