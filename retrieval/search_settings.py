@@ -27,7 +27,8 @@ class SearchSettings:
     rrf_k: rank offset of a fusion by rank. threshold: least final score; None keeps everything, 0 is a bound like another.
     fold: whether passages that say the same are shown once. diversity: 0 ranks by fit alone, 1 by difference from what
     stands above; None switches it off. cache_seconds: how long a ranking may be used again; 0 never. rerank: whether the
-    configured reranker, if there is one, judges the first `rerank_candidates` again.
+    configured reranker, if there is one, judges the first `rerank_candidates` again. conditions, follow_ups, parts: what
+    is understood of a question; see `retrieval.query`.
     """
 
     dense: bool = True
@@ -41,6 +42,9 @@ class SearchSettings:
     cache_seconds: int = 60
     rerank: bool = False
     rerank_candidates: int = 40
+    conditions: bool = True
+    follow_ups: bool = True
+    parts: bool = True
 
     def changed(self, **overrides: Any) -> "SearchSettings":
         """The same with other values for one run. Raises TypeError for a knob that does not exist."""
@@ -70,4 +74,7 @@ def current() -> SearchSettings:
         cache_seconds=store.get(declared.CACHE_SECONDS),
         rerank=store.get(declared.RERANKER) != "none",
         rerank_candidates=store.get(declared.RERANK_CANDIDATES),
+        conditions=store.get(declared.UNDERSTAND_CONDITIONS),
+        follow_ups=store.get(declared.UNDERSTAND_FOLLOW_UPS),
+        parts=store.get(declared.UNDERSTAND_PARTS),
     )

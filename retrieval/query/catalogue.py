@@ -6,6 +6,7 @@ pattern must cover the whole question: whatever it does not know makes it a ques
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from retrieval.query.conditions import has_content
 from retrieval.query.values import CatalogueAsk, Condition
@@ -53,10 +54,17 @@ _ZH_ABOUT = r"(?:关于|有关|涉及|提到|提及|包含|讲|介绍|和|与|�
 _ZH_OF = r"(?:相关|有关)?(?:的)?"
 
 
-def ask_catalogue(
-    text: str, conditions: Sequence[Condition], vocabulary: Vocabulary
-) -> tuple[CatalogueAsk, Term | None] | None:
-    """What the question asks of the catalogue, and the kind of document it names as a noun; None for all other questions.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """ask: what is wanted. kind: the kind of document that the question names as a noun, and where."""
+
+    ask: CatalogueAsk
+    kind: Term | None = None
+    kind_at: tuple[int, int] = (0, 0)
+
+
+def ask_catalogue(text: str, conditions: Sequence[Condition], vocabulary: Vocabulary) -> Asked | None:
+    """What the question asks of the catalogue; None for all other questions.
 
     conditions: those found in the text. A question for the newest version holds only if a title fits; that is for who
     answers it to find out.
@@ -64,19 +72,22 @@ def ask_catalogue(
     bare = _without(text, conditions).strip()
     for shape in (*_NEWEST_EN, *_NEWEST_ZH):
         if match := shape.match(bare):
-            return _ask("newest", match["topic"], None)
+            return _asked("newest", match["topic"])
     for kind, noun, zh_noun in _nouns(vocabulary, has_condition=CONDITION in bare):
         found = _english(bare, noun) or _chinese(_WITHOUT_SPACE.sub(CONDITION, bare), zh_noun)
-        if found:
-            return _ask(*found, kind)
+        if found and (asked := _asked(*found)):
+            if kind is None:
+                return asked
+            place = re.search(rf"(?i){plural_pattern(kind.word)}", text)
+            return replace(asked, kind=kind, kind_at=place.span() if place else (0, 0))
     return None
 
 
-def _ask(wants: str, topic: str, kind: Term | None) -> tuple[CatalogueAsk, Term | None] | None:
+def _asked(wants: str, topic: str) -> Asked | None:
     topic = topic.replace(CONDITION, " ").strip(" \"'“”「」『』《》,，.。?？!！")
     if topic and not has_content(topic):
         return None
-    return CatalogueAsk(wants=wants, topic=topic), kind
+    return Asked(ask=CatalogueAsk(wants=wants, topic=topic))
 
 
 def _without(text: str, conditions: Sequence[Condition]) -> str:

@@ -73,7 +73,7 @@ def checked(conditions: Iterable[Condition], vocabulary: Vocabulary) -> tuple[Co
 def narrowed(filters: Filters, conditions: Iterable[Condition]) -> Filters:
     """The filters with the conditions added; what the reader has set already stays as it is."""
     for condition in conditions:
-        if not _is_set(filters, condition.name):
+        if not is_set(filters, condition.name):
             filters = _with(filters, condition)
     return filters
 
@@ -114,7 +114,8 @@ def _parse(stated: Any) -> Filters:
     return parse_filters(conditions, collections=stated.get("collections"))
 
 
-def _is_set(filters: Filters, name: str) -> bool:
+def is_set(filters: Filters, name: str) -> bool:
+    """Whether the reader has narrowed by this already."""
     if name.startswith(PREFIX):
         return any(PREFIX + condition.key == name for condition in filters.metadata)
     if name == "modified":
@@ -266,7 +267,8 @@ def _values(text: str, vocabulary: Vocabulary) -> Iterator[Condition]:
             match = pattern.search(text)
             if match:
                 stated = {term.name: _stated(term, vocabulary)}
-                yield _condition(text, term.name, _cut(match), stated)
+                found = _condition(text, term.name, _cut(match), stated)
+                yield replace(found, shown=term.word, label=term.label)
                 yield from _kind_behind(text, match, vocabulary)
                 break
 
@@ -284,8 +286,13 @@ def _kind_behind(text: str, match: re.Match[str], vocabulary: Vocabulary) -> Ite
     start = match.start("upto")
     for kind in vocabulary.named("doc_type"):
         if found := re.compile(rf"(?i){plural_pattern(kind.word)}").match(text, start):
-            yield _condition(text, "doc_type", found.span(), {"doc_type": [kind.value]})
+            yield of_kind(text, kind, found.span())
             return
+
+
+def of_kind(text: str, kind: Term, span: tuple[int, int]) -> Condition:
+    """The condition that a document is of a kind which stands at `span`."""
+    return replace(_condition(text, "doc_type", span, {"doc_type": [kind.value]}), shown=kind.word)
 
 
 def _patterns_of(term: Term) -> Sequence[re.Pattern[str]]:
@@ -335,7 +342,8 @@ def _measured(text: str, vocabulary: Vocabulary, today: date) -> Iterator[Condit
         read = _dates if kind == MetadataField.Kind.DATE else _numbers
         for start, end, bounds in read(text, label, today):
             if _SPOKEN_OF.search(text[:start]) or _ZH_SPOKEN_OF.match(text, end):
-                yield _condition(text, PREFIX + key, (start, end), {PREFIX + key: bounds})
+                found = _condition(text, PREFIX + key, (start, end), {PREFIX + key: bounds})
+                yield replace(found, label=label)
 
 
 Bounded = tuple[int, int, dict[str, Any]]

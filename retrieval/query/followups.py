@@ -188,7 +188,7 @@ def _counted(text: str, rounds: Sequence[Round], budget: int) -> Rewriting | Non
             text[: match.start("pair_en") if match["pair_en"] else match.start()],
             text[match.end() :],
         )
-        sources = tuple(pk for pk, _title in last.sources) if options is last.items else ()
+        sources = tuple(uid for uid, _title in last.sources) if options is last.items else ()
         if has_own_words(f"{before} {after}"):
             return Rewriting(text=_tidy(f"{before}{chosen}{after}"), sources=sources)
         return Rewriting(text=_with_carried(last.question, chosen), sources=sources)
@@ -254,15 +254,15 @@ def _entity(question: str) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def _topic(rounds: Sequence[Round]) -> tuple[list[str], tuple[int, ...]]:
-    """What the last rounds were about, and ids of documents whose titles were needed to say so."""
+def _topic(rounds: Sequence[Round]) -> tuple[list[str], tuple[str, ...]]:
+    """What the last rounds were about, and uids of documents whose titles were needed to say so."""
     words: list[str] = []
     for earlier in reversed(rounds):
         words += [word for word in content_words(earlier.question) if word not in words]
         if len(words) >= FEW_TERMS:
             return words, ()
     cited = next((earlier.sources for earlier in reversed(rounds) if earlier.sources), ())
-    return words + [title for _pk, title in cited[:1]], tuple(pk for pk, _title in cited[:1])
+    return words + [title for _pk, title in cited[:1]], tuple(uid for uid, _title in cited[:1])
 
 
 def content_words(text: str) -> list[str]:

@@ -4,7 +4,7 @@ Frozen values, no ORM.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -23,7 +23,8 @@ class Condition:
     """A condition on documents that a question states in `words`, which stand at `start` to `end` of it.
 
     name: what it narrows: a filter's name, "collections", "metadata.<key>", or "modified" for both ends of a period.
-    stated: the condition in JSON, as `parse_filters` reads it (collections among them).
+    stated: the condition in JSON, as `parse_filters` reads it (collections among them). shown: the value as people write
+    it, "" for a period or bounds. label: of an own field.
     """
 
     name: str
@@ -31,6 +32,8 @@ class Condition:
     start: int
     end: int
     stated: Mapping[str, Any]
+    shown: str = ""
+    label: str = ""
 
     @property
     def key(self) -> str:
@@ -42,20 +45,20 @@ class Condition:
 class Round:
     """An earlier question of a conversation, alone, with what its answer cited; only what its reader may see now.
 
-    items: the entries of the answer, if it was a list. sources: (document id, title) of what it cited.
+    items: the entries of the answer, if it was a list. sources: (document uid, title) of what it cited.
     """
 
     question: str
     items: tuple[str, ...] = ()
-    sources: tuple[tuple[int, str], ...] = ()
+    sources: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewriting:
-    """A question that stands alone, made of one that does not. sources: ids of documents whose words it uses."""
+    """A question that stands alone, made of one that does not. sources: uids of documents whose words it uses."""
 
     text: str
-    sources: tuple[int, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +77,8 @@ class Understanding:
     """asked: the question as typed. text: the same, standing alone. search_text: without words that became conditions.
 
     conditions: those that apply. removed: those that were found and that the reader does not want.
-    parts: the questions it consists of, each standing alone; empty for a single one.
+    parts: the questions it consists of, each standing alone; empty for a single one. sources: uids of documents that
+    `text` has words of; whoever may not see one of them must not see the text.
     """
 
     asked: str
@@ -85,8 +89,33 @@ class Understanding:
     removed: tuple[Condition, ...] = ()
     parts: tuple[str, ...] = ()
     catalogue: CatalogueAsk | None = None
-    sources: tuple[int, ...] = field(default=())
+    sources: tuple[str, ...] = ()
 
     @property
     def is_rewritten(self) -> bool:
         return self.text != self.asked
+
+    def as_json(self) -> dict[str, Any]:
+        """What messages and traces keep of it, without what goes without saying."""
+        said = {
+            "text": self.text if self.is_rewritten else "",
+            "sources": list(self.sources),
+            "search_text": self.search_text if self.search_text != self.text else "",
+            "route": self.route.value if self.route is not Route.PASSAGES else "",
+            "conditions": [condition_json(condition) for condition in self.conditions],
+            "removed": [condition_json(condition) for condition in self.removed],
+            "parts": list(self.parts),
+        }
+        return {name: value for name, value in said.items() if value}
+
+
+def condition_json(condition: Condition) -> dict[str, Any]:
+    """What a page or a client needs to show a condition and to take it back."""
+    return {
+        "name": condition.name,
+        "key": condition.key,
+        "words": condition.words,
+        "stated": dict(condition.stated),
+        "shown": condition.shown,
+        "label": condition.label,
+    }
