@@ -21,7 +21,11 @@ WEAK_COVERAGE = 0.5  # share of a part's idf mass that its best passages hold
 BRIDGES = 4  # names that a part is asked again with
 READ = 2  # passages of a part that names are taken from
 _SENTENCE = re.compile(r"[^。！？!?\n.]+(?:[。！？!?\n]|\.(?=\s|$)|\.)?")
-_NAME = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z0-9_./-]*[\d_])[A-Za-z0-9][A-Za-z0-9_./-]*[A-Za-z0-9](?![A-Za-z0-9])")
+# Codes, variables and versions; a plain number names nothing.
+_NAME = re.compile(
+    r"(?<![A-Za-z0-9])(?=[A-Za-z0-9_./-]*[\d_])(?!\d+(?:[.,]\d+)?(?![A-Za-z0-9_./-]*[A-Za-z_.]))"
+    r"[A-Za-z0-9][A-Za-z0-9_./-]*[A-Za-z0-9](?![A-Za-z0-9])"
+)
 
 Ranking = tuple[Candidate, ...]
 Look = Callable[[str], tuple[Recall, Ranking]]
@@ -59,7 +63,9 @@ def find_parts(parts: Sequence[str], look: Look, read: Read) -> tuple[PartFound,
         if time.monotonic() > until or not is_weak(one.recalled, one.ranking):
             continue
         names = [name for other in found if other is not one for name in _names(other, read)]
-        bridges = [name for name in dict.fromkeys(names) if name.lower() not in one.asked[0].lower()][:BRIDGES]
+        bridges = [name for name in dict.fromkeys(names) if name.lower() not in one.asked[0].lower()][
+            :BRIDGES
+        ]
         if bridges:
             again = f"{one.asked[0]} {' '.join(bridges)}"
             recalled, ranking = look(again)
@@ -73,9 +79,7 @@ def is_weak(recalled: Recall, ranking: Ranking) -> bool:
     return max((coverage(terms, recalled.idf) for terms in top), default=0.0) < WEAK_COVERAGE
 
 
-def merged(
-    recalled: Recall, ranking: Ranking, parts: Sequence[PartFound]
-) -> tuple[Recall, Ranking]:
+def merged(recalled: Recall, ranking: Ranking, parts: Sequence[PartFound]) -> tuple[Recall, Ranking]:
     """The whole question's ranking and those of its parts by turns; what is known of every candidate, together."""
     turns = zip_longest(ranking, *(part.ranking for part in parts))
     best: dict[Key, Candidate] = {}
@@ -97,6 +101,8 @@ def _names(found: PartFound, read: Read) -> list[str]:
     names: list[str] = []
     for passage in read(found.recalled, found.ranking[:READ]):
         sentences = _SENTENCE.findall(passage.text)
-        best = max(sentences, key=lambda sentence: len(terms & set(distinct_query_terms(sentence))), default="")
+        best = max(
+            sentences, key=lambda sentence: len(terms & set(distinct_query_terms(sentence))), default=""
+        )
         names += _NAME.findall(best)
     return names

@@ -1,12 +1,14 @@
 """From a question to the passages a reader may see: start reading here.
 
-recall (every channel, one snapshot) -> rank -> rerank -> hydrate (second access check, in a new snapshot) -> judge the
-evidence -> trace. There is no second way to find a passage.
+understand -> recall (every channel, one snapshot) -> rank -> rerank -> hydrate (second access check, in a new snapshot)
+-> judge the evidence -> trace. There is no second way to find a passage.
 """
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.db import close_old_connections
@@ -16,17 +18,31 @@ from ingestion.models import IndexGeneration
 from kb_platform.trace import new_trace_id, trace_id
 from retrieval.channels.dense import read_vectors
 from retrieval.channels.index import DENSE, LEXICAL
+from retrieval.direct import find_direct
 from retrieval.diversity import DEPTH, diversify
 from retrieval.evidence import Support, assess
 from retrieval.fusion import fuse_by_evidence, fuse_by_rank
 from retrieval.hydration import HydratedPage, PageRequest, hydrate, read_texts
+from retrieval.iteration import PartFound, find_parts, merged
+from retrieval.query.conditions import narrowed
+from retrieval.query.understand import understand
+from retrieval.query.values import Route, Understanding
 from retrieval.recall import Recall, recall
 from retrieval.reranking.stage import RERANK, Reranked, rerank_as_configured
 from retrieval.search_settings import Fusion, SearchSettings, current
 from retrieval.snapshot import read_snapshot
 from retrieval.tracing import Outcome, Timings, store_trace
-from retrieval.values import Candidate, Evidence, Key, SearchRequest, SearchResult
+from retrieval.values import (
+    Candidate,
+    Evidence,
+    EvidenceLevel,
+    Key,
+    Passage,
+    SearchRequest,
+    SearchResult,
+)
 
+CONDITIONS_DROPPED = "conditions_dropped"
 AT_ONCE = 4  # searches of a batch side by side, each with a connection of its own
 
 
@@ -42,6 +58,11 @@ class Found:
     page: HydratedPage
     dropped: Mapping[Key, str] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
+    parts: tuple[PartFound, ...] = ()
+
+    @property
+    def evidence(self) -> Evidence:
+        return judge(self.recalled, self.page)
 
 
 def search(
@@ -53,12 +74,19 @@ def search(
     """
     timings = Timings()
     settings = request.settings or current()
+    with timings.measure("understand"):
+        understood = understand(
+            request.text,
+            principal=principal,
+            settings=settings,
+            history=request.history,
+            filters=request.filters,
+            without=request.without,
+        )
     run = Run(request=request, principal=principal, settings=settings, generation=generation, timings=timings)
-    found = find(run)
-    if found.page.is_stale:  # a document changed under the search; a new snapshot has its new version
-        found = find(run, may_lag=False)
-    recalled, page = found.recalled, found.page
-    evidence = judge(recalled, page)
+    found, understood, notes = _find_understood(run, understood)
+    recalled, page, evidence = found.recalled, found.page, found.evidence
+    direct = find_direct(understood, request.filters, principal=principal, generation=recalled.generation)
     outcome = Outcome(
         trace_id=trace_id() or new_trace_id(),
         generation=recalled.generation,
@@ -74,6 +102,7 @@ def search(
             **recalled.explanations,
             "cached": recalled.is_cached,
             "database": recalled.database,
+            **_explained(understood, found, notes),
         },
     )
     store_trace(request, outcome, principal=principal)
@@ -81,6 +110,9 @@ def search(
         passages=page.passages,
         evidence=evidence,
         degraded=outcome.degraded,
+        direct=direct,
+        notes=notes,
+        understanding=understood,
         total_estimate=page.readable_count,
         trace_id=outcome.trace_id,
         timings_ms=outcome.timings_ms,
@@ -118,25 +150,56 @@ class Run:
     settings: SearchSettings
     generation: IndexGeneration | None
     timings: Timings
+    parts: tuple[str, ...] = ()
+
+
+def _find_understood(run: Run, understood: Understanding) -> tuple[Found, Understanding, tuple[str, ...]]:
+    """With the conditions of the question; without them, and a note, where they leave nothing that answers it."""
+    found = _find_fresh(_understood(run, understood))
+    if not understood.conditions or understood.route is Route.CATALOGUE:
+        return found, understood, ()
+    if found.evidence.level is not EvidenceLevel.NONE:
+        return found, understood, ()
+    plain = replace(
+        understood,
+        search_text=understood.text,
+        conditions=(),
+        removed=(*understood.removed, *understood.conditions),
+    )
+    wider = _find_fresh(_understood(run, plain))
+    if wider.evidence.level is EvidenceLevel.NONE and found.page.passages:
+        return found, understood, ()
+    return wider, plain, (CONDITIONS_DROPPED,)
+
+
+def _understood(run: Run, understood: Understanding) -> Run:
+    filters = narrowed(run.request.filters, understood.conditions)
+    request = replace(run.request, text=understood.search_text, filters=filters)
+    return replace(run, request=request, parts=understood.parts)
+
+
+def _find_fresh(run: Run) -> Found:
+    found = find(run)
+    if found.page.is_stale:  # a document changed under the search; a new snapshot has its new version
+        found = find(run, may_lag=False)
+    return found
+
+
+def _explained(understood: Understanding, found: Found, notes: Sequence[str]) -> dict[str, Any]:
+    told = {"understanding": understood.as_json(), "parts": [part.as_json() for part in found.parts]}
+    return {name: value for name, value in (told | {"notes": list(notes)}).items() if value}
 
 
 def find(run: Run, *, may_lag: bool = True) -> Found:
     """One pass over the index for the request of the run. may_lag: whether recall may ask a read replica."""
-    with run.timings.measure("recall"):
-        recalled = recall(
-            run.request,
-            principal=run.principal,
-            settings=run.settings,
-            generation=run.generation,
-            timings=run.timings,
-            may_lag=may_lag,
-        )
-    with run.timings.measure("rank"):
-        fused = rank(recalled, run.settings)
-    reranked = _reranked(run, fused)
-    with run.timings.measure("spread"):
-        ranking = _spread(reranked.ranking, recalled, run.settings)
-        kept = _above(ranking, run.settings.threshold)
+    whole = _ranked(run, run.request.text, may_lag=may_lag)
+    recalled, ranking = whole.recalled, whole.ranking
+    parts: tuple[PartFound, ...] = ()
+    if run.parts:
+        with run.timings.measure("parts"):
+            parts = find_parts(run.parts, partial(_look, run, may_lag=may_lag), partial(_read, run))
+        recalled, ranking = merged(recalled, ranking, parts)
+    kept = _above(ranking, run.settings.threshold)
     asked = PageRequest(
         offset=run.request.offset,
         limit=run.request.top_k,
@@ -147,14 +210,61 @@ def find(run: Run, *, may_lag: bool = True) -> Found:
         page = hydrate(kept, asked, principal=run.principal, generation=recalled.generation)
     reached = {one.chunk_id for one in kept}
     below = {one.chunk_id: "below_threshold" for one in ranking if one.chunk_id not in reached}
-    fallen = [one for one in fused if one.chunk_id in reranked.dropped]
+    fallen = [one for one in whole.fallen if one.chunk_id not in reached and one.chunk_id not in below]
     return Found(
         recalled=recalled,
         ranking=(*ranking, *fallen),
         page=page,
-        dropped={**reranked.dropped, **below},
-        degraded=(*recalled.degraded, *([RERANK] if reranked.problem else [])),
+        dropped={**{one.chunk_id: whole.dropped[one.chunk_id] for one in fallen}, **below},
+        degraded=(*recalled.degraded, *whole.degraded),
+        parts=parts,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ranked:
+    """One question's candidates in their final order. fallen: those that the reranker took out, and `dropped` why."""
+
+    recalled: Recall
+    ranking: tuple[Candidate, ...]
+    fallen: tuple[Candidate, ...] = ()
+    dropped: Mapping[Key, str] = field(default_factory=dict)
+    degraded: tuple[str, ...] = ()
+
+
+def _ranked(run: Run, text: str, *, may_lag: bool) -> _Ranked:
+    with run.timings.measure("recall"):
+        recalled = recall(
+            replace(run.request, text=text),
+            principal=run.principal,
+            settings=run.settings,
+            generation=run.generation,
+            timings=run.timings,
+            may_lag=may_lag,
+        )
+    with run.timings.measure("rank"):
+        fused = rank(recalled, run.settings)
+    reranked = _reranked(run, text, fused)
+    with run.timings.measure("spread"):
+        ranking = _spread(reranked.ranking, recalled, run.settings)
+    return _Ranked(
+        recalled=recalled,
+        ranking=ranking,
+        fallen=tuple(one for one in fused if one.chunk_id in reranked.dropped),
+        dropped=reranked.dropped,
+        degraded=(RERANK,) if reranked.problem else (),
+    )
+
+
+def _look(run: Run, text: str, *, may_lag: bool) -> tuple[Recall, tuple[Candidate, ...]]:
+    found = _ranked(run, text, may_lag=may_lag)
+    return found.recalled, found.ranking
+
+
+def _read(run: Run, recalled: Recall, ranking: tuple[Candidate, ...]) -> tuple[Passage, ...]:
+    """The first passages of a part, as far as the reader may see them."""
+    asked = PageRequest(offset=0, limit=len(ranking) or 1, terms=recalled.terms)
+    return hydrate(ranking, asked, principal=run.principal, generation=recalled.generation).passages
 
 
 def rank(recalled: Recall, settings: SearchSettings) -> tuple[Candidate, ...]:
@@ -165,12 +275,12 @@ def rank(recalled: Recall, settings: SearchSettings) -> tuple[Candidate, ...]:
     return fuse_by_rank(hits, k=settings.rrf_k)
 
 
-def _reranked(run: Run, ranking: tuple[Candidate, ...]) -> Reranked:
+def _reranked(run: Run, text: str, ranking: tuple[Candidate, ...]) -> Reranked:
     if not run.settings.rerank:
         return Reranked(ranking=ranking)
     with run.timings.measure(RERANK):
         return rerank_as_configured(
-            run.request.text,
+            text,
             ranking,
             lambda keys: read_texts(keys, principal=run.principal),
             most=run.settings.rerank_candidates,

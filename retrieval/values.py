@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from kb_platform.errors import InvalidInput
 from retrieval.filters import Filters
+from retrieval.query.values import Round, Understanding
 from retrieval.search_settings import SearchSettings
 
 MAX_QUERY_CHARACTERS = 2_000
@@ -62,7 +63,8 @@ def clean_question(text: str, *, field_name: str = "query") -> str:
 class SearchRequest:
     """One question to the index. `top_k` and `offset` cut a page out of a pool that does not depend on them.
 
-    settings: None for those of the settings pages.
+    settings: None for those of the settings pages. history: earlier rounds of the conversation, as the reader may see them
+    now. without: keys of conditions in the text that the reader has taken back.
     """
 
     text: str
@@ -71,6 +73,8 @@ class SearchRequest:
     top_k: int = 10
     offset: int = 0
     settings: SearchSettings | None = None
+    history: tuple[Round, ...] = ()
+    without: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", clean_question(self.text))
@@ -183,6 +187,7 @@ class SearchResult:
     """One page of passages, best first. `degraded` names the channels that were asked for and did not work.
 
     direct: an answer that is known already, else None. notes: codes of what else the reader should know.
+    understanding: what was looked for; None where nothing was understood.
     total_estimate: candidates that the reader may read. idf: the weight of each distinct term of the question.
     query_vector: float32 (dimension,), None when the question was not embedded.
     """
@@ -192,6 +197,7 @@ class SearchResult:
     degraded: tuple[str, ...] = ()
     direct: DirectAnswer | None = None
     notes: tuple[str, ...] = ()
+    understanding: Understanding | None = None
     total_estimate: int = 0
     trace_id: str = ""
     timings_ms: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))

@@ -334,6 +334,26 @@ CACHE_SECONDS = Number(
     unit=_("seconds"),
     zero=_("never"),
 )
+UNDERSTAND_CONDITIONS = Switch(
+    name="retrieval.conditions",
+    label=_("Conditions in questions"),
+    help=_(
+        "“In HR policies”, “documents updated last year”: what is said of documents narrows the search, and can be taken back."
+    ),
+    default=True,
+)
+UNDERSTAND_FOLLOW_UPS = Switch(
+    name="retrieval.follow_ups",
+    label=_("Follow-up questions"),
+    help=_("“And for interns?” is asked with what the last three questions were about."),
+    default=True,
+)
+UNDERSTAND_PARTS = Switch(
+    name="retrieval.parts",
+    label=_("Questions of several parts"),
+    help=_("Each part is looked for by itself, so that all have their passages."),
+    default=True,
+)
 CONVERSATION_DAYS = Number(  # retrieval.tasks
     name="retention.conversation_days",
     label=_("Chats"),
@@ -408,6 +428,9 @@ SETTINGS: dict[str, Setting[Any]] = {
         FOLD_DUPLICATES,
         DIVERSITY,
         CACHE_SECONDS,
+        UNDERSTAND_CONDITIONS,
+        UNDERSTAND_FOLLOW_UPS,
+        UNDERSTAND_PARTS,
         CONVERSATION_DAYS,
         TRACE_DAYS,
         AUDIT_DAYS,

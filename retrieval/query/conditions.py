@@ -35,8 +35,8 @@ from retrieval.query.wording import (
 )
 
 _SPEAKS_OF_DOCUMENTS = re.compile(
-    rf"(?i)\b{DOC}|\b{WORK}|\b(?:tag|tagged|label|labelled|labeled|marked|collection|folder|library|knowledge base)\b"
-    rf"|\bin (?:all|our)\b|[:=：≥≤<>]|{ZH_DOC}|{ZH_WORK}|{ZH_IN}|标签|标记|集合|知识库|[类型]"
+    rf"(?i)\b{DOC}|\b{WORK}|\b(?:tag|tagged|label|labelled|labeled|marked|collection|folder|library|knowledge base|version|last (?:updated|changed|modified|revised|uploaded))\b"
+    rf"|\bin (?:all|our)\b|[:=：≥≤<>]|{ZH_DOC}|{ZH_WORK}|{ZH_IN}|标签|标记|集合|知识库|[类型]|版本|更新|修[改订]"
 )
 _QUOTE, _UNQUOTE = "[\"“'「『《]?", "[\"”'」』》]?"
 _SHORT = r"[^，。？！,?!；;\s]{0,6}?"

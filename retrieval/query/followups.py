@@ -14,9 +14,9 @@ from ingestion.indexing.stopwords import STOP_WORDS
 from ingestion.indexing.words import CJK
 from retrieval.evidence import is_chinese
 from retrieval.query.values import Rewriting, Round
-from retrieval.values import MAX_QUERY_CHARACTERS
 
 ROUNDS = 3
+MAX_CHARACTERS = 2_000
 BUDGET = 64  # words, or Chinese characters, that a rewriting may add
 FEW_TERMS = 2
 SHORT_TERMS = 4  # words with content of a question that may be a continuation
@@ -119,7 +119,7 @@ def stand_alone(text: str, rounds: Sequence[Round], *, budget: int = BUDGET) -> 
     for rewrite in (_counted, _continued, _pointed):
         rewriting = rewrite(text, recent, budget)
         if rewriting:
-            return Rewriting(text=rewriting.text[:MAX_QUERY_CHARACTERS], sources=rewriting.sources)
+            return Rewriting(text=rewriting.text[:MAX_CHARACTERS], sources=rewriting.sources)
     return None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.db.backends.utils import CursorWrapper
-from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
+from django.db.models import Case, F, IntegerField, Q, Value, When
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -33,7 +33,13 @@ from retrieval.snapshot import read_snapshot
 from retrieval.values import Candidate, DirectAnswer, Passage
 
 LISTED = 10
-ADDRESS_NAMES = {"doc_type": "type", "department": "department", "security_level": "level", "tags": "tag", "language": "language"}
+ADDRESS_NAMES = {
+    "doc_type": "type",
+    "department": "department",
+    "security_level": "level",
+    "tags": "tag",
+    "language": "language",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +133,12 @@ def _all_of(topic: str) -> str:
 
 def _first(cursor: CursorWrapper, generation: int, about: set[int], ask: CatalogueAsk) -> list[_Listed]:
     """The documents to list: those with the words in the title first, the last changed first among equals."""
-    titled = Case(When(_in_title(ask.topic), then=Value(0)), default=Value(1), output_field=IntegerField())
-    documents: QuerySet[Document, Any] = Document.objects.filter(pk__in=about).annotate(
-        changed=changed_at(), titled=titled if ask.topic else Value(1)
-    )
-    rows = list(documents.order_by("titled", "-changed", "-pk").values_list("pk", "title", "changed")[:LISTED])
+    order: list[Any] = [changed_at().desc(), F("pk").desc()]
+    if ask.topic:
+        in_title = When(_in_title(ask.topic), then=Value(0))
+        order.insert(0, Case(in_title, default=Value(1), output_field=IntegerField()))
+    documents = Document.objects.filter(pk__in=about).order_by(*order)
+    rows = list(documents.values_list("pk", "title", changed_at())[:LISTED])
     if ask.wants == "newest":
         rows = sorted(rows, key=lambda row: len(row[1]))[:1]  # the title that says little else
     chunks = _chunks(cursor, generation, [pk for pk, _title, _changed in rows], ask.topic)
@@ -144,7 +151,9 @@ def _first(cursor: CursorWrapper, generation: int, about: set[int], ask: Catalog
 
 def _chunks(cursor: CursorWrapper, generation: int, documents: list[int], topic: str) -> dict[int, int]:
     """A passage of each document: its first with all the words, else its first."""
-    first = Chunk.objects.filter(document_id__in=documents, generation__number=generation).order_by("document_id", "order")
+    first = Chunk.objects.filter(document_id__in=documents, generation__number=generation).order_by(
+        "document_id", "order"
+    )
     chunks = dict(reversed(first.values_list("document_id", "pk")))
     if topic:
         cursor.execute(
@@ -173,27 +182,31 @@ def _text(ask: CatalogueAsk, count: int, shown: Sequence[_Listed]) -> str:
     if count > len(shown) and shown:
         rest = count - len(shown)
         lines.append("")
-        lines.append(ngettext("%(n)d more is not listed here.", "%(n)d more are not listed here.", rest) % {"n": rest})
+        lines.append(
+            ngettext("%(n)d more is not listed here.", "%(n)d more are not listed here.", rest) % {"n": rest}
+        )
     return "\n".join(lines)
 
 
 def _headline(ask: CatalogueAsk, count: int) -> str:
-    ending = ":" if count else "."
-    ending = {":": _(":"), ".": _(".")}[ending]
     if not ask.topic:
-        said = ngettext("%(n)d document open to you fits", "%(n)d documents open to you fit", count)
-        return said % {"n": count} + ending
+        said = ngettext("%(n)d document open to you fits.", "%(n)d documents open to you fit.", count)
+        return said % {"n": count}
     said = ngettext(
-        "%(n)d document open to you has “%(topic)s” in its title, or all of its words in one passage",
-        "%(n)d documents open to you have “%(topic)s” in the title, or all of its words in one passage",
+        "%(n)d document open to you has “%(topic)s” in its title, or all of its words in one passage.",
+        "%(n)d documents open to you have “%(topic)s” in the title, or all of its words in one passage.",
         count,
     )
-    return said % {"n": count, "topic": ask.topic} + ending
+    return said % {"n": count, "topic": ask.topic}
 
 
 def _newest(one: _Listed, passages: Mapping[int, Passage]) -> str:
     said = _("“%(title)s”: version %(n)d is the newest, changed %(day)s. [1]")
-    return said % {"title": one.title, "n": passages[one.chunk_id].version_number, "day": _day(one.changed_at)}
+    return said % {
+        "title": one.title,
+        "n": passages[one.chunk_id].version_number,
+        "day": _day(one.changed_at),
+    }
 
 
 def _day(moment: datetime) -> str:

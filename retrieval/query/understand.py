@@ -15,7 +15,7 @@ from retrieval.query.catalogue import ask_catalogue
 from retrieval.query.conditions import find_conditions, is_set, of_kind, speaks_of_documents, without_words
 from retrieval.query.followups import stand_alone
 from retrieval.query.parts import split_parts
-from retrieval.query.values import Condition, Round, Route, Understanding
+from retrieval.query.values import Round, Route, Understanding
 from retrieval.query.vocabulary import read_vocabulary
 from retrieval.search_settings import SearchSettings
 
