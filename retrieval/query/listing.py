@@ -22,9 +22,10 @@ from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
 from ingestion.conditions import PREFIX
 from ingestion.indexing.analyzer import distinct_query_terms
+from ingestion.indexing.tables import quoted
 from ingestion.models import Chunk, Document
 from ingestion.selectors import changed_at
-from retrieval.channels.lexical import MAX_TERMS, quoted
+from retrieval.channels.lexical import MAX_TERMS
 from retrieval.filters import Filters
 from retrieval.hydration import PageRequest, hydrate
 from retrieval.query.values import CatalogueAsk
