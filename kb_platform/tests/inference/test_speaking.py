@@ -25,9 +25,9 @@ def fresh(monkeypatch):
     monkeypatch.setattr(speaking, "PAUSE_S", 0.0)
 
 
-def model(name, address, **more):
+def model(name, address, *, deadlines=QUICK, **more):
     door = Door(internal=read_hosts(address))
-    server = ChatServer(url=f"http://{address}/v1", model=name, door=door, deadlines=QUICK)
+    server = ChatServer(url=f"http://{address}/v1", model=name, door=door, deadlines=deadlines)
     return Model(uid=name, name=name, server=server, **more)
 
 
@@ -108,23 +108,23 @@ def test_a_request_that_the_server_refuses_as_such_does_not_speak_against_it():
 
 
 def test_so_many_at_once_and_the_others_in_line():
-    release = threading.Event()
+    both = threading.Barrier(
+        2
+    )  # passes two and two: with fewer at once it would break, and the answers with it
 
     def parts():
-        yield event({"content": "a"})
-        release.wait(5)
-        yield event(finish="stop")
+        both.wait(10)
+        yield event({"content": "a"}, finish="stop")
 
     with http_server(lambda request: Reply(content_type=STREAM, parts=parts)) as server:
-        one = model("one", server.address, at_once=2)
+        patient = Deadlines(first_s=10, stall_s=10, total_s=20)
+        one = model("one", server.address, at_once=2, deadlines=patient)
         news: list[InLine] = []
 
         async def reader():
             async for told in speak([one], HELLO, spoken=Spoken()):
                 if isinstance(told, InLine):
                     news.append(told)
-                    if len(news) == 2:
-                        release.set()
 
         async def run():
             await asyncio.gather(*(reader() for _ in range(4)))
