@@ -10,7 +10,7 @@ from retrieval.filters import Filters, parse_filters
 from retrieval.links import source_url
 from retrieval.models import Conversation, Feedback
 from retrieval.tracing import ShownTrace
-from retrieval.values import Mode, Passage, SearchRequest, SearchResult
+from retrieval.values import DirectAnswer, Mode, Passage, SearchRequest, SearchResult
 
 
 class QuestionField(serializers.CharField):
@@ -84,6 +84,7 @@ def search_json(
             shown["compressed"] = compress(shown["text"], result.idf, limit=compress_to)
     body: dict[str, Any] = {
         "results": results,
+        "direct": direct_json(result.direct) if result.direct else None,
         "total_estimate": result.total_estimate,
         "evidence": result.evidence.level.value,
         "degraded": list(result.degraded),
@@ -97,6 +98,16 @@ def search_json(
             "cosine": None if result.evidence.cosine is None else round(result.evidence.cosine, 4),
         }
     return body
+
+
+def direct_json(direct: DirectAnswer) -> dict[str, Any]:
+    """An answer that is known rather than composed; `[1]` in the text is the first of `sources`."""
+    return {
+        "kind": direct.kind,
+        "text": direct.text,
+        "sources": [passage_json(passage) for passage in direct.passages],
+        "detail": dict(direct.detail),
+    }
 
 
 def passage_json(passage: Passage) -> dict[str, Any]:

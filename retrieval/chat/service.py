@@ -25,12 +25,12 @@ from kb_platform.json_values import is_storable
 from retrieval.chat.selectors import confines_of, get_conversation, get_message, visible_message
 from retrieval.chat.values import ShownMessage
 from retrieval.filters import Filters
-from retrieval.generation.extractive import ExtractedAnswer, Question, extract_answer
+from retrieval.generation.extractive import ExtractedAnswer, Question, Quotation, extract_answer
 from retrieval.generation.nearness import nearness_of
 from retrieval.generation.statements import SourceElement, Statement, statements_of
 from retrieval.models import Citation, Conversation, Feedback, Message
 from retrieval.pipeline import search
-from retrieval.values import EvidenceLevel, Passage, SearchRequest, SearchResult, clean_question
+from retrieval.values import DirectAnswer, EvidenceLevel, Passage, SearchRequest, SearchResult, clean_question
 
 log = logging.getLogger(__name__)
 PASSAGES = 8
@@ -147,6 +147,8 @@ def delete_conversation(conversation: Conversation, *, principal: Principal) -> 
 
 
 def _extract(text: str, found: SearchResult) -> ExtractedAnswer | None:
+    if found.direct is not None:
+        return _known(found.direct)
     if found.evidence.level is EvidenceLevel.NONE:
         return None
     statements = _statements(found.passages)
@@ -161,6 +163,22 @@ def _extract(text: str, found: SearchResult) -> ExtractedAnswer | None:
     except Exception as error:  # a model may fail in any way; what is known of the sentences still chooses
         log.warning("the embedder failed", extra={"cause": repr(error)})
         return extract_answer(question, found.passages, statements)
+
+
+def _known(direct: DirectAnswer) -> ExtractedAnswer:
+    """An answer that needs no composing, its passages as its sources."""
+    quotations = tuple(
+        Quotation(
+            n=n,
+            passage=passage,
+            quote=passage.text,
+            page=passage.page,
+            first_element=passage.first_element,
+            last_element=passage.last_element,
+        )
+        for n, passage in enumerate(direct.passages, start=1)
+    )
+    return ExtractedAnswer(text=direct.text, quotations=quotations)
 
 
 def _nearness(

@@ -130,12 +130,12 @@ def _cited(stored: StoredTable, used: Sequence[Row], principal: Principal) -> li
         .order_by("order")
         .values_list("id", "first_element", "last_element", "text")
     )
-    elements: dict[int, set[int]] = {}
+    held: dict[int, list[Row]] = {}
     for row in used:
         holder = _holder(row, chunks)
-        if holder is not None and (holder in elements or len(elements) < MAX_CITED):
-            elements.setdefault(holder, set()).add(row.source.element)
-    ranking = [Candidate(chunk_id=chunk_id, score=0.0, channels={}) for chunk_id in elements]
+        if holder is not None and (holder in held or len(held) < MAX_CITED):
+            held.setdefault(holder, []).append(row)
+    ranking = [Candidate(chunk_id=chunk_id, score=0.0, channels={}) for chunk_id in held]
     page = hydrate(
         ranking,
         PageRequest(offset=0, limit=MAX_CITED, terms={}, fold=False),
@@ -143,10 +143,28 @@ def _cited(stored: StoredTable, used: Sequence[Row], principal: Principal) -> li
         generation=generation.number,
     )
     return [
-        replace(passage, first_element=min(held), last_element=max(held))
+        _narrowed(passage, held[passage.chunk_id], stored)
         for passage in page.passages
-        if isinstance(passage.chunk_id, int) and (held := elements[passage.chunk_id])
+        if isinstance(passage.chunk_id, int)
     ]
+
+
+def _narrowed(passage: Passage, rows: Sequence[Row], stored: StoredTable) -> Passage:
+    """The passage as far as it says these rows: its lines of the head and of them."""
+    elements = [row.source.element for row in rows]
+    names = {column.full_name for column in stored.table.columns if column.full_name}
+    lines = passage.text.split("\n")
+    kept = [line for line in lines if _says(line, names) or any(_says(line, _cells(row)) for row in rows)]
+    text = "\n".join(kept) if any(_says(line, _cells(rows[0])) for line in kept) else passage.text
+    return replace(passage, first_element=min(elements), last_element=max(elements), text=text)
+
+
+def _cells(row: Row) -> set[str]:
+    return {" ".join(text.split()) for text in row.texts if text.strip()}
+
+
+def _says(line: str, texts: set[str]) -> bool:
+    return all(text in line for text in texts)
 
 
 def _holder(row: Row, chunks: Sequence[tuple[int, int, int, str]]) -> int | None:
@@ -154,9 +172,9 @@ def _holder(row: Row, chunks: Sequence[tuple[int, int, int, str]]) -> int | None
     over = [chunk for chunk in chunks if chunk[1] <= row.source.element <= chunk[2]]
     if len(over) < 2:
         return over[0][0] if over else None
-    said = {" ".join(text.split()) for text in row.texts if text.strip()}
+    said = _cells(row)
     for chunk in over:
-        if any(all(text in line for text in said) for line in chunk[3].split("\n")):
+        if any(_says(line, said) for line in chunk[3].split("\n")):
             return chunk[0]
     return over[0][0]
 

@@ -19,6 +19,7 @@ from ingestion.fields import condition_text, typed_filters
 from ingestion.models import MetadataField
 from kb_platform.errors import InvalidInput
 from kb_platform.policies import Access, policy
+from retrieval.direct_shown import shown_direct
 from retrieval.facets import UPDATED_DAYS, Facet, facets_for, found_documents, option_label, own_fields
 from retrieval.filters import Filters, parse_filters
 from retrieval.pipeline import rank, search
@@ -90,6 +91,7 @@ def _found(request: PageRequest, typed: str) -> dict[str, Any]:
     is_cut = len(listed) == POOL < result.total_estimate
     return {
         "result": result,
+        "direct": shown_direct(result.direct),
         "page": Paginator(groups, DOCUMENTS).get_page(request.GET.get("page")),
         "passage_count": len(listed),
         "about": result.total_estimate if is_cut else None,
