@@ -2,11 +2,14 @@
 
 from django.urls import path
 
+from ingestion.dictionary.entries import Kind
 from ingestion.views import (
     bulk,
     chunking,
     chunks,
     collections,
+    dictionary,
+    dictionary_files,
     document,
     documents,
     faq,
@@ -16,7 +19,20 @@ from ingestion.views import (
     uploading,
 )
 
+DICTIONARY = [
+    path(f"manage/dictionary/{kind}{suffix}", view, {"kind": kind}, name=f"dictionary_{kind}{name}")
+    for kind in Kind
+    for suffix, view, name in (
+        ("", dictionary.entries, ""),
+        ("/import", dictionary_files.entries_import, "_import"),
+        ("/export", dictionary_files.entries_export, "_export"),
+        ("/<str:uid>/edit", dictionary.entry_edit, "_edit"),
+        ("/<str:uid>/remove", dictionary.entry_remove, "_remove"),
+    )
+]
 urlpatterns = [
+    *DICTIONARY,
+    path("manage/dictionary/retry", dictionary.retry, name="dictionary_retry"),
     path("system/processing", processing.processing, name="processing"),
     path("system/processing/retry", processing.processing_retry, name="processing_retry"),
     path(

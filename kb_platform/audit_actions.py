@@ -67,6 +67,24 @@ GROUPS = (
         },
     ),
     ActionGroup(
+        key="dictionary",
+        label=_("Dictionary"),
+        actions={
+            "dictionary.term_added": _("Added a term"),
+            "dictionary.term_changed": _("Changed a term"),
+            "dictionary.term_removed": _("Removed a term"),
+            "dictionary.term_imported": _("Imported terms"),
+            "dictionary.synonyms_added": _("Added synonyms"),
+            "dictionary.synonyms_changed": _("Changed synonyms"),
+            "dictionary.synonyms_removed": _("Removed synonyms"),
+            "dictionary.synonyms_imported": _("Imported synonyms"),
+            "dictionary.stop_word_added": _("Added a stop word"),
+            "dictionary.stop_word_changed": _("Changed a stop word"),
+            "dictionary.stop_word_removed": _("Removed a stop word"),
+            "dictionary.stop_word_imported": _("Imported stop words"),
+        },
+    ),
+    ActionGroup(
         key="people",
         label=_("People and groups"),
         actions={

@@ -11,11 +11,17 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import connection, transaction
+from django.db import connection, connections, router, transaction
 
 from ingestion.dictionary.questions import Dictionary, SearchDictionary, Synonym, Synonyms
 from ingestion.indexing.lexicon import Phrases
-from ingestion.models import DictionaryRevision, DictionaryStopWord, DictionarySynonym, DictionaryTerm
+from ingestion.models import (
+    DictionaryRevision,
+    DictionaryStopWord,
+    DictionarySynonym,
+    DictionaryTerm,
+    Document,
+)
 
 KEPT = 64  # compiled dictionaries
 EVERYWHERE = None  # in the place of a collection
@@ -100,7 +106,7 @@ def dictionary_of(collection_id: int | None) -> Dictionary:
 
 def _in_reach(own: list[int], scopes: Sequence[int], document_ids: Sequence[int] | None) -> list[int]:
     narrowed = "" if document_ids is None else "and d.id = any(%s::bigint[])"
-    with connection.cursor() as cursor:
+    with connections[router.db_for_read(Document)].cursor() as cursor:
         cursor.execute(
             _IN_REACH.format(narrowed=narrowed),
             [own, list(scopes), *([] if document_ids is None else [list(document_ids)])],
@@ -109,7 +115,7 @@ def _in_reach(own: list[int], scopes: Sequence[int], document_ids: Sequence[int]
 
 
 def _is_elsewhere(own: list[int], scopes: Sequence[int], document_ids: Sequence[int]) -> bool:
-    with connection.cursor() as cursor:
+    with connections[router.db_for_read(Document)].cursor() as cursor:
         cursor.execute(_ELSEWHERE, [list(document_ids), list(scopes), own])
         return bool(cursor.fetchone()[0])
 

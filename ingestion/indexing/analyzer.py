@@ -12,13 +12,14 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from operator import itemgetter
 
 import opencc
 import rjieba
 
-from ingestion.indexing.lexicon import Phrases, Place, find
+from ingestion.indexing.lexicon import Phrases, Place, find, leftmost_longest
 from ingestion.indexing.numerals import UNITS, cuts_numeral, is_quantity, quantities, read_numeral
 from ingestion.indexing.stopwords import CHINESE, STOP_WORDS
 from ingestion.indexing.words import (
@@ -98,6 +99,41 @@ def _is_told_by(places: Sequence[Place], token: Token) -> bool:
         and (end - start == 1 or (first, last) == (start, end))
         for phrase, first, last in places
     )
+
+
+class PieceKind(StrEnum):
+    WORD = "word"
+    FUNCTION_WORD = "function_word"
+    TERM = "term"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A word as it stands in the original text; `start` and `end` are offsets into the folded one."""
+
+    text: str
+    start: int
+    end: int
+    kind: PieceKind
+
+
+def pieces(text: str, terms: Sequence[Phrases] = ()) -> list[Piece]:
+    """What a text is cut into, each character once: of words that overlap, the longest. For showing, not for the index."""
+    folded, origin = _fold_with_origin(text)
+    places = find(terms, folded) if terms else []
+    own = {(start, end) for _phrase, start, end in places}
+    found = leftmost_longest([*places, *_pieces(folded, _ends(places)), *quantities(folded)])
+    return [
+        Piece(
+            text=text[origin(start) : max(origin(end - 1) + 1, origin(end))], start=start, end=end, kind=kind
+        )
+        for token, start, end in found
+        for kind in [PieceKind.TERM if (start, end) in own else _kind_of(folded, (token, start, end))]
+    ]
+
+
+def _kind_of(folded: str, token: Token) -> PieceKind:
+    return PieceKind.FUNCTION_WORD if _is_function_word(folded, token) else PieceKind.WORD
 
 
 def fold_phrase(text: str) -> str:
@@ -200,7 +236,7 @@ def _tokens(text: str, terms: Sequence[Phrases] = ()) -> list[Token]:
     found: list[Token] = []
     function_words: list[Token] = []
     for token in _pieces(text, _ends(places)):
-        if token[0] in STOP_WORDS and (token[0] in CHINESE or is_stop_word(text, token[1], token[2])):
+        if _is_function_word(text, token):
             function_words.append(token)
         else:
             found.append(token)
@@ -208,6 +244,10 @@ def _tokens(text: str, terms: Sequence[Phrases] = ()) -> list[Token]:
     if places:
         found.extend(set(places).difference(found))
     return sorted(found or function_words, key=_START)
+
+
+def _is_function_word(text: str, token: Token) -> bool:
+    return token[0] in STOP_WORDS and (token[0] in CHINESE or is_stop_word(text, token[1], token[2]))
 
 
 def _ends(places: Sequence[Place]) -> list[int]:

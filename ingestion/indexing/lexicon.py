@@ -34,6 +34,9 @@ class Phrases:
     def __bool__(self) -> bool:
         return bool(self._known)
 
+    def without(self, phrase: str) -> "Phrases":
+        return Phrases(known for known in self._known if known != phrase)
+
     def places(self, text: str) -> list[Place]:
         """All places in a lower-case text, overlapping ones too, in no order."""
         found = self._automaton.find_matches_as_indexes(text, overlapping=True)

@@ -105,6 +105,12 @@ def exchange_terms(number: int) -> None:
             parameters,
         )
         cursor.execute(
+            "update ingestion_scopestatistic set changes = changes + 1 where generation = %(number)s and scope_id in "
+            f"(select l.scope_id from lexical_g{number:d} l join ingestion_recutrow r using (chunk_id) "
+            "where r.generation = %(number)s)",
+            parameters,
+        )
+        cursor.execute(
             f"update lexical_g{number:d} l set bm25 = r.bm25::sparsevec, "
             "terms = array_to_tsvector(array_remove(string_to_array(r.terms, %(separator)s), '')) "
             "from ingestion_recutrow r where r.generation = %(number)s and r.chunk_id = l.chunk_id",

@@ -5,6 +5,7 @@ from accounts.tests.hidden_objects import somebody
 from ingestion.bulk import archive_documents, delete_documents
 from ingestion.faq.services import add_pair
 from ingestion.faq.values import PairDraft
+from ingestion.models import DictionaryStopWord, DictionarySynonym, DictionaryTerm
 from ingestion.selectors import documents_for
 from ingestion.services import create_collection
 from ingestion.testing.rows import make_document
@@ -43,8 +44,24 @@ def faq_pair():
     return add_pair(actor=principal_of(made.created_by), collection=made, draft=draft)
 
 
+def term():
+    return DictionaryTerm.objects.create(collection=collection(), text="Merger", key="merger")
+
+
+def synonyms():
+    words = ["merger", "fusion"]
+    return DictionarySynonym.objects.create(collection=collection(), phrases=words, keys=words)
+
+
+def stop_word():
+    return DictionaryStopWord.objects.create(collection=collection(), text="Merger", key="merger")
+
+
 HIDDEN = {
     "faq": lambda: str(faq_pair().uid),
+    "terms": lambda: str(term().uid),
+    "synonyms": lambda: str(synonyms().uid),
+    "stopwords": lambda: str(stop_word().uid),
     "trash": lambda: str(trashed().uid),
     "uploads": lambda: str(batch().uid),
     "changes": lambda: str(change().uid),

@@ -96,6 +96,15 @@ MANAGE = (
                     "collection_activity",
                 ),
             ),
+            RailItem(
+                label=_("Dictionary"),
+                icon="vocabulary",
+                routes=tuple(
+                    f"dictionary_{kind}{page}"
+                    for kind in ("terms", "synonyms", "stopwords")
+                    for page in ("", "_import", "_edit", "_remove")
+                ),
+            ),
         ),
     ),
     RailGroup(

@@ -51,6 +51,16 @@ def raising(error: Exception) -> Callable[..., object]:
     return fail
 
 
+def preview_entry(typed: str, name: str = "text") -> Act:
+    """What an entry of the dictionary would do, looked at without sending the form."""
+
+    def act(shown: BrowserPage) -> None:
+        shown.locator(f"[name={name}]").fill(typed)
+        shown.locator("#preview .toks").first.wait_for()
+
+    return act
+
+
 NO_ADMINISTRATOR = (("accounts.setup.has_administrator", lambda: False),)
 
 # Route name -> how to open it.
@@ -105,6 +115,20 @@ PAGES: dict[str, Example] = {
     "document_move": page("/manage/documents/{document}/move"),
     "document_sharing": page("/manage/documents/{document}/sharing"),
     "document_delete": page("/manage/documents/{document}/delete"),
+    "dictionary_terms": page("/manage/dictionary/terms", act=preview_entry("remote work")),
+    "dictionary_terms_import": page("/manage/dictionary/terms/import"),
+    "dictionary_terms_edit": page("/manage/dictionary/terms/{term}/edit"),
+    "dictionary_terms_remove": page("/manage/dictionary/terms/{term}/remove"),
+    "dictionary_synonyms": page(
+        "/manage/dictionary/synonyms", act=preview_entry("travel, business trip", "phrases")
+    ),
+    "dictionary_synonyms_import": page("/manage/dictionary/synonyms/import"),
+    "dictionary_synonyms_edit": page("/manage/dictionary/synonyms/{synonyms}/edit"),
+    "dictionary_synonyms_remove": page("/manage/dictionary/synonyms/{synonyms}/remove"),
+    "dictionary_stopwords": page("/manage/dictionary/stopwords", act=preview_entry("制度")),
+    "dictionary_stopwords_import": page("/manage/dictionary/stopwords/import"),
+    "dictionary_stopwords_edit": page("/manage/dictionary/stopwords/{stop_word}/edit"),
+    "dictionary_stopwords_remove": page("/manage/dictionary/stopwords/{stop_word}/remove"),
     # retrieval
     "ask": page("/"),
     "conversation": page("/c/{conversation}"),
@@ -121,6 +145,9 @@ PAGES: dict[str, Example] = {
 # GET routes that give no whole page: route name -> what they give instead.
 NO_PAGES = {
     "audit_export": "a CSV file",
+    "dictionary_terms_export": "a CSV or text file",
+    "dictionary_synonyms_export": "a CSV or text file",
+    "dictionary_stopwords_export": "a CSV or text file",
     "version_file": "the original file",
     "healthz": "JSON",
     "readyz": "JSON",

@@ -19,6 +19,8 @@ from accounts.tokens import create_token
 from accounts.values import GrantRequest, Holder, Permission, Principal, SystemActor, TokenScope
 from ingestion import bulk, corrections, fields, ledger, pipeline, rechunking, services, uploads
 from ingestion.blobs import store
+from ingestion.dictionary import services as dictionary
+from ingestion.dictionary.entries import Entry, Kind, clean_group, clean_stop_word, clean_term
 from ingestion.indexing.generations import ensure_first_generation
 from ingestion.models import Collection, Correction, CorrectionOutcome, Document, IngestJob
 from ingestion.samples.catalogue import FILES
@@ -68,8 +70,22 @@ def build(embedder: HashingEmbedder) -> Scenery:
     ids |= _documents(manages, handbook, embedder) | _conversations(manages)
     ids |= {"collection": str(handbook.uid), "group": str(group.pk), "token": str(token.pk)}
     ids |= {"user": str(reader.pk), "empty": str(empty.uid)}
+    ids |= _dictionary(manages, handbook)
     ids |= {"password_key": make_link(actor=manages, user=reader)}
     return Scenery(keeper=keeper, reader=reader, newcomer=newcomer, ids=ids)
+
+
+def _dictionary(manages: Principal, handbook: Collection) -> dict[str, str]:
+    def add(kind: Kind, entry: Entry, collection: Collection | None = None) -> str:
+        row = dictionary.add_entry(actor=manages, kind=kind, collection=collection, entry=entry)
+        return str(row.uid)
+
+    add(Kind.TERMS, clean_term("Uebergangsbestimmungen"), handbook)
+    return {
+        "term": add(Kind.TERMS, clean_term("差旅包干")),
+        "synonyms": add(Kind.SYNONYMS, clean_group(["差旅", "出差", "business trip", "travel"])),
+        "stop_word": add(Kind.STOP_WORDS, clean_stop_word("公司")),
+    }
 
 
 def _person(name: str, full_name: str, groups: Iterable[int] = ()) -> User:
