@@ -84,12 +84,13 @@ def search_json(
             shown["compressed"] = compress(shown["text"], result.idf, limit=compress_to)
     body: dict[str, Any] = {
         "results": results,
-        "direct": direct_json(result.direct) if result.direct else None,
         "total_estimate": result.total_estimate,
         "evidence": result.evidence.level.value,
         "degraded": list(result.degraded),
         "trace_id": result.trace_id,
     }
+    if result.direct:
+        body["direct"] = direct_json(result.direct)
     if explain:
         body["explain"] = {
             "timings_ms": dict(result.timings_ms),
