@@ -40,7 +40,7 @@ class ConfigValue(models.Model):
     """A setting that an administrator has changed: what it is, what it was, and who did it."""
 
     name = models.CharField(max_length=64, primary_key=True)
-    value: Any = models.JSONField()
+    value: Any = models.JSONField(null=True, help_text="Null is a value too: none")
     previous: Any = models.JSONField(null=True)
     changed_at = models.DateTimeField(auto_now=True)
     changed_by = models.ForeignKey(

@@ -4,7 +4,13 @@ from accounts.values import SystemActor
 from kb_platform.errors import InvalidInput
 from kb_platform.models import AuditEntry
 from kb_platform.runtime_config import services, store
-from kb_platform.runtime_config.declarations import FILE_TYPES, LARGEST_FILE, SESSION_HOURS, SITE_NAME
+from kb_platform.runtime_config.declarations import (
+    FILE_TYPES,
+    LARGEST_FILE,
+    SCORE_THRESHOLD,
+    SESSION_HOURS,
+    SITE_NAME,
+)
 
 pytestmark = pytest.mark.django_db
 ADA, BO = SystemActor(name="Ada"), SystemActor(name="Bo")
@@ -27,6 +33,13 @@ def test_a_change_is_audited_with_before_and_after():
 def test_saving_what_is_there_already_changes_and_records_nothing():
     assert change(ADA, SESSION_HOURS, 12) == []
     assert not AuditEntry.objects.exists()
+
+
+def test_a_bound_can_be_set_taken_away_again_and_none_is_not_zero():
+    for value in (0.0, None, 2.5, None):
+        change(ADA, SCORE_THRESHOLD, value)
+        assert store.get(SCORE_THRESHOLD) == value
+    assert services.read_import(services.export_text().encode())[SCORE_THRESHOLD.name] is None
 
 
 def test_the_second_of_two_administrators_is_told_and_nothing_of_hers_is_written():
