@@ -1,22 +1,56 @@
-"""Answers that are known rather than composed: which of them a question gets, if any."""
+"""Answers that are known rather than composed: which of them a question gets, if any.
+
+A stored question comes first: somebody wrote its answer for just that.
+"""
 
 from accounts.values import Principal
+from retrieval.channels.faq import FAQ, equal_hits, known_answer
 from retrieval.filters import Filters
 from retrieval.query.conditions import narrowed
 from retrieval.query.listing import answer_catalogue
 from retrieval.query.values import Understanding
+from retrieval.recall import Recall
+from retrieval.search_settings import SearchSettings
 from retrieval.values import DirectAnswer
 
 
 def find_direct(
-    understood: Understanding, filters: Filters, *, principal: Principal, generation: int
+    understood: Understanding,
+    filters: Filters,
+    *,
+    principal: Principal,
+    recalled: Recall,
+    settings: SearchSettings,
 ) -> DirectAnswer | None:
     """filters: what the reader has set; the conditions of the question come on top."""
+    if FAQ in recalled.hits and (
+        known := _of_faq(understood, filters, principal=principal, recalled=recalled, settings=settings)
+    ):
+        return known
     if understood.catalogue is None:
         return None
     return answer_catalogue(
         understood.catalogue,
         narrowed(filters, understood.conditions),
         principal=principal,
-        generation=generation,
+        generation=recalled.generation,
+    )
+
+
+def _of_faq(
+    understood: Understanding,
+    filters: Filters,
+    *,
+    principal: Principal,
+    recalled: Recall,
+    settings: SearchSettings,
+) -> DirectAnswer | None:
+    """Words that are read as a condition may be words of a stored question, which is then meant as it stands."""
+    equal = equal_hits(understood.text, principal=principal, filters=filters, generation=recalled.generation)
+    return known_answer(
+        understood.text,
+        [*equal, *recalled.hits[FAQ]],
+        principal=principal,
+        generation=recalled.generation,
+        least=settings.faq_similarity,
     )

@@ -17,6 +17,7 @@ from accounts.values import Principal
 from ingestion.models import IndexGeneration
 from kb_platform.trace import new_trace_id, trace_id
 from retrieval.channels.dense import read_vectors
+from retrieval.channels.faq import FAQ
 from retrieval.channels.index import DENSE, LEXICAL
 from retrieval.direct import find_direct
 from retrieval.diversity import DEPTH, diversify
@@ -86,7 +87,10 @@ def search(
     run = Run(request=request, principal=principal, settings=settings, generation=generation, timings=timings)
     found, understood, notes = _find_understood(run, understood)
     recalled, page, evidence = found.recalled, found.page, found.evidence
-    direct = find_direct(understood, request.filters, principal=principal, generation=recalled.generation)
+    with timings.measure("direct"):
+        direct = find_direct(
+            understood, request.filters, principal=principal, recalled=recalled, settings=settings
+        )
     outcome = Outcome(
         trace_id=trace_id() or new_trace_id(),
         generation=recalled.generation,
@@ -103,6 +107,7 @@ def search(
             "cached": recalled.is_cached,
             "database": recalled.database,
             **_explained(understood, found, notes),
+            **({"direct": {"kind": direct.kind, **direct.detail}} if direct else {}),
         },
     )
     store_trace(request, outcome, principal=principal)
@@ -269,8 +274,8 @@ def _read(run: Run, recalled: Recall, ranking: tuple[Candidate, ...]) -> tuple[P
 
 def rank(recalled: Recall, settings: SearchSettings) -> tuple[Candidate, ...]:
     """One ranking out of the channels' hits, best first."""
-    hits = {name: recalled.hits[name] for name in (DENSE, LEXICAL) if name in recalled.hits}
-    if len(hits) == 2 and settings.fusion is Fusion.EVIDENCE:
+    hits = {name: recalled.hits[name] for name in (DENSE, LEXICAL, FAQ) if name in recalled.hits}
+    if {DENSE, LEXICAL} <= hits.keys() and settings.fusion is Fusion.EVIDENCE:
         return fuse_by_evidence(hits, recalled.signals)
     return fuse_by_rank(hits, k=settings.rrf_k)
 

@@ -21,6 +21,7 @@ from kb_platform import replica
 from kb_platform.errors import Unavailable
 from kb_platform.outages import OUTAGES
 from retrieval.channels.dense import read_cosines
+from retrieval.channels.faq import FAQ, FaqChannel, cosine_of
 from retrieval.channels.index import DENSE, LEXICAL, DenseChannel, IndexSnapshot, LexicalChannel
 from retrieval.channels.lexical import Traits, read_terms_with, read_traits
 from retrieval.channels.protocol import Channel, ChannelQuery
@@ -32,7 +33,7 @@ from retrieval.recall_cache import count_changes, keep_ranking, ranking_key, rea
 from retrieval.search_settings import SearchSettings
 from retrieval.snapshot import read_snapshot
 from retrieval.tracing import Timings
-from retrieval.values import Hit, Key, SearchRequest
+from retrieval.values import Hit, Key, Mode, SearchRequest
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +75,9 @@ def recall(
     """
     asked = {name for name in (DENSE, LEXICAL) if request.mode.uses(name)}
     allowed = {name for name in asked if getattr(settings, name)}
-    if not allowed:
+    if request.mode is Mode.HYBRID and settings.faq:
+        asked, allowed = asked | {FAQ}, allowed | {FAQ}
+    if allowed <= {FAQ}:
         raise Unavailable(
             _("What this search needs is switched off in the settings. Ask an administrator."),
             code="search_switched_off",
@@ -216,7 +219,7 @@ def _look(ask: _Ask, snapshot: IndexSnapshot, reach: Reach, usable: frozenset[st
 
 def _channels(snapshot: IndexSnapshot, usable: frozenset[str]) -> list[Channel]:
     """Lexical first: the database works on it while the question is embedded."""
-    channels: tuple[Channel, ...] = (LexicalChannel(snapshot), DenseChannel(snapshot))
+    channels: tuple[Channel, ...] = (LexicalChannel(snapshot), DenseChannel(snapshot), FaqChannel(snapshot))
     return [channel for channel in channels if channel.name in usable]
 
 
@@ -238,12 +241,18 @@ def _question_vector(ask: _Ask, index: IndexGeneration) -> QuestionVector | None
 def _cosines(
     cursor: CursorWrapper, generation: int, vector: QuestionVector | None, hits: Mapping[str, tuple[Hit, ...]]
 ) -> dict[Key, float]:
-    """The cosine of every chunk found, exactly, also where the dense channel missed it; empty without a vector."""
+    """The cosine of every chunk found, exactly, also where the dense channel missed it; empty without a vector.
+
+    A pair of the FAQ is as near as the nearest of its passage and its wordings.
+    """
     if vector is None:
         return {}
     cosines = {hit.chunk_id: hit.score for hit in hits.get(DENSE, ())}
-    missing = [hit.chunk_id for hit in hits.get(LEXICAL, ()) if hit.chunk_id not in cosines]
-    return cosines | read_cosines(cursor, generation, vector.vector, missing)
+    others = [hit.chunk_id for name in hits if name != DENSE for hit in hits[name]]
+    missing = [key for key in dict.fromkeys(others) if key not in cosines]
+    cosines |= read_cosines(cursor, generation, vector.vector, missing)
+    worded = {hit.chunk_id: cosine_of(cosines.get(hit.chunk_id), hit.score) for hit in hits.get(FAQ, ())}
+    return cosines | worded
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from retrieval.snippets import Segment, snippet
 from retrieval.values import ChannelHit, Passage
 
 CHANNELS = {"lexical": gettext_lazy("Keywords"), "dense": gettext_lazy("Meaning")}
+REASONS = CHANNELS | {"faq": gettext_lazy("FAQ")}
 MOST_TERMS = 8
 # Measured on questions over two handbooks: less than half of the 100 best remain, and no relevant document goes.
 NEARNESS_FLOOR = (
@@ -144,7 +145,7 @@ def _shown(passage: Passage, question_is_chinese: bool) -> ShownPassage:
 
 def _reasons(passage: Passage, question_is_chinese: bool) -> Iterable[str]:
     """Ranks by channel in words, then what else speaks for the passage."""
-    for channel, label in CHANNELS.items():
+    for channel, label in REASONS.items():
         if hit := passage.channels.get(channel):
             yield _("%(channel)s: rank %(rank)d") % {"channel": label, "rank": hit.rank}
     if not passage.terms:

@@ -26,9 +26,10 @@ class SearchSettings:
 
     rrf_k: rank offset of a fusion by rank. threshold: least final score; None keeps everything, 0 is a bound like another.
     fold: whether passages that say the same are shown once. diversity: 0 ranks by fit alone, 1 by difference from what
-    stands above; None switches it off. cache_seconds: how long a ranking may be used again; 0 never. rerank: whether the
-    configured reranker, if there is one, judges the first `rerank_candidates` again. conditions, follow_ups, parts: what
-    is understood of a question; see `retrieval.query`.
+    stands above; None switches it off. cache_seconds: how long a ranking may be used again; 0 never. faq: whether
+    stored questions are compared, and their answers given; faq_similarity: how near another wording must at least be, None
+    for none but the same. rerank: whether the configured reranker, if there is one, judges the first `rerank_candidates`
+    again. conditions, follow_ups, parts: what is understood of a question; see `retrieval.query`.
     """
 
     dense: bool = True
@@ -40,6 +41,8 @@ class SearchSettings:
     fold: bool = True
     diversity: float | None = None
     cache_seconds: int = 60
+    faq: bool = True
+    faq_similarity: float | None = 0.7
     rerank: bool = False
     rerank_candidates: int = 40
     conditions: bool = True
@@ -72,6 +75,8 @@ def current() -> SearchSettings:
         fold=store.get(declared.FOLD_DUPLICATES),
         diversity=store.get(declared.DIVERSITY),
         cache_seconds=store.get(declared.CACHE_SECONDS),
+        faq=store.get(declared.FAQ_ANSWERS),
+        faq_similarity=store.get(declared.FAQ_SIMILARITY),
         rerank=store.get(declared.RERANKER) != "none",
         rerank_candidates=store.get(declared.RERANK_CANDIDATES),
         conditions=store.get(declared.UNDERSTAND_CONDITIONS),

@@ -27,6 +27,7 @@ CLOSEST = 3
 DEGRADED = {
     "dense": gettext_lazy("Meaning-based search is unavailable; differently worded passages may be missed."),
     "lexical": gettext_lazy("Keyword search is unavailable; exact names and numbers may be missed."),
+    "faq": gettext_lazy("The questions of the FAQ could not be compared."),
     "rerank": gettext_lazy(
         "The reranker gave nothing in time; passages stand in the order of the first ranking."
     ),

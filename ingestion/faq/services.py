@@ -170,7 +170,7 @@ def _write_wordings(pair: FaqPair, draft: PairDraft) -> None:
     ]
     if [row.text for row in known.values()] != list(draft.wordings):
         pair.questions.all().delete()
-        FaqQuestion.objects.bulk_create(rows)
+        vectors.tell_changed(FaqQuestion.objects.bulk_create(rows))
         vectors.ring()
 
 

@@ -5,8 +5,12 @@ They are made in the background by whoever has the model in memory; a question w
 
 import hashlib
 import time
+from collections.abc import Sequence
+
+from django.db import transaction
 
 from ingestion.embedding.protocol import Embedder
+from ingestion.indexing.tables import count_change
 from ingestion.models import FaqQuestion, IndexGeneration
 from kb_platform.jobs import enqueue
 
@@ -30,6 +34,15 @@ def ring_if_missing() -> None:
         ring()
 
 
+def tell_changed(rows: Sequence[FaqQuestion]) -> None:
+    """Rankings that were found before these wordings are not used again."""
+    scopes = FaqQuestion.objects.filter(pk__in=[row.pk for row in rows]).values_list(
+        "pair__document__scope_id", flat=True
+    )
+    if active := IndexGeneration.objects.filter(state=IndexGeneration.State.ACTIVE).first():
+        count_change(active.number, list(scopes.distinct()))
+
+
 def embed_missing(embedder: Embedder, *, seconds: float) -> bool:
     """Make what is missing, for at most this long; whether something is left."""
     key, end = embedder_key(embedder.fingerprint), time.monotonic() + seconds
@@ -37,7 +50,9 @@ def embed_missing(embedder: Embedder, *, seconds: float) -> bool:
     while rows := list(behind[:AT_ONCE]):
         for row in rows:
             row.embedder, row.embedding = key, embedder.embed_query(row.text)
-        FaqQuestion.objects.bulk_update(rows, ["embedder", "embedding"])
+        with transaction.atomic():
+            FaqQuestion.objects.bulk_update(rows, ["embedder", "embedding"])
+            tell_changed(rows)
         if time.monotonic() > end:
             return behind.exists()
     return False

@@ -241,6 +241,17 @@ def quoted(term: str) -> str:
     return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
+def count_change(number: int, scope_ids: Sequence[int]) -> None:
+    """Tell that a search over these scopes may find something else, though no index row was changed."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "insert into ingestion_scopestatistic as s (generation, scope_id, chunk_count, changes) "
+            "select %s, scope, 0, 1 from unnest(%s::int[]) as scope order by scope "
+            "on conflict (generation, scope_id) do update set changes = s.changes + 1",
+            [number, sorted(set(scope_ids))],
+        )
+
+
 def vector_text(vector: NDArray[np.float32]) -> str:
     """pgvector's text form; five digits are more than a halfvec keeps."""
     return "[" + ",".join(f"{value:.5g}" for value in vector.tolist()) + "]"

@@ -354,6 +354,22 @@ UNDERSTAND_PARTS = Switch(
     help=_("Each part is looked for by itself, so that all have their passages."),
     default=True,
 )
+FAQ_ANSWERS = Switch(
+    name="retrieval.faq",
+    label=_("Answers of the FAQ"),
+    help=_("A question that stands in the FAQ of a collection gets the answer that is written there."),
+    default=True,
+)
+FAQ_SIMILARITY = Decimal(
+    name="retrieval.faq_similarity",
+    label=_("Nearness of FAQ questions"),
+    help=_(
+        "How near a question in other words must be to one of the FAQ, whose words of content, numbers and restrictions it must share besides. Empty: only word for word."
+    ),
+    default=0.7,
+    low=0.5,
+    high=1,
+)
 CONVERSATION_DAYS = Number(  # retrieval.tasks
     name="retention.conversation_days",
     label=_("Chats"),
@@ -431,6 +447,8 @@ SETTINGS: dict[str, Setting[Any]] = {
         UNDERSTAND_CONDITIONS,
         UNDERSTAND_FOLLOW_UPS,
         UNDERSTAND_PARTS,
+        FAQ_ANSWERS,
+        FAQ_SIMILARITY,
         CONVERSATION_DAYS,
         TRACE_DAYS,
         AUDIT_DAYS,
