@@ -14,7 +14,7 @@ from retrieval.values import DirectAnswer, Passage
 
 KINDS = {
     "table": gettext_lazy("Computed from a table"),
-    "faq": gettext_lazy("A kept answer"),
+    "faq": gettext_lazy("Answer of the FAQ"),
     "catalogue": gettext_lazy("From the list of documents"),
 }
 _MARKER = re.compile(r" ?\[(\d{1,3})\]")
@@ -24,6 +24,7 @@ _MARKER = re.compile(r" ?\[(\d{1,3})\]")
 class ShownDirect:
     """lines: escaped, with links. head, rows: a small table to show, empty without one."""
 
+    kind: str
     title: str
     lines: tuple[SafeString, ...]
     passages: tuple[Passage, ...]
@@ -37,6 +38,7 @@ def shown_direct(direct: DirectAnswer | None) -> ShownDirect | None:
     lines = [line for line in direct.text.split("\n") if line.strip()]
     head, rows = direct.detail.get("head", ()), direct.detail.get("rows", ())
     return ShownDirect(
+        kind=direct.kind,
         title=str(KINDS.get(direct.kind, direct.kind)),
         lines=tuple(_linked(line, direct.passages) for line in lines),
         passages=direct.passages,

@@ -4,11 +4,17 @@ Candidates are the passages of pairs with a wording near the question. An answer
 question itself, or is near and nothing tells the two apart (`ingestion.faq.sameness`); never between two that disagree.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db.models import F
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
@@ -31,6 +37,7 @@ FAQ = "faq"
 FLOOR = 0.6
 ABOVE_PASSAGES = 0.1
 MOST = 20
+_MARKER = re.compile(r"\[(\d{1,3})\]")
 # `{reach}` is the condition on access and filters. A wording counts only while its pair has a passage in force.
 _OPEN = """
 from ingestion_faqquestion q
@@ -199,6 +206,7 @@ def _answer(match: _Match, principal: Principal, generation: int) -> DirectAnswe
         return None
     pair, owner = match.pair, match.pair.document.owner
     detail: dict[str, Any] = {
+        "answer": pair.answer,
         "pair": str(pair.uid),
         "question": match.wording,
         "match": "equal" if match.is_equal else "near",
@@ -206,4 +214,21 @@ def _answer(match: _Match, principal: Principal, generation: int) -> DirectAnswe
         "owner": str(owner) if owner else "",
         "changed_at": pair.changed_at.isoformat(),
     }
-    return DirectAnswer(kind=FAQ, text=f"{pair.answer} [1]", passages=page.passages, detail=detail)
+    answer = _MARKER.sub("［\\1］", pair.answer)  # the answer's own are no markers of ours
+    text = f"{answer} [1]\n\n{_source(page.passages[0].collection_name, pair)}"
+    return DirectAnswer(kind=FAQ, text=text, passages=page.passages, detail=detail)
+
+
+def _day(moment: datetime) -> str:
+    is_chinese = (get_language() or "").startswith("zh")
+    return date_format(timezone.localtime(moment), "Y-m-d" if is_chinese else "j M Y")
+
+
+def _source(collection: str, pair: FaqPair) -> str:
+    """Where the answer comes from, who answers for it, and since when it stands so, in the reader's language."""
+    told = {
+        "collection": collection,
+        "owner": pair.document.owner or _("nobody"),
+        "day": _day(pair.changed_at),
+    }
+    return _("From the FAQ of %(collection)s · Owner: %(owner)s · As of %(day)s") % told

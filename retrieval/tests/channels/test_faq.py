@@ -47,7 +47,8 @@ def test_the_question_itself_gets_its_answer_cited_with_owner_and_date(faq, shel
     pair = faq(shelf)
     Document.objects.filter(pk=pair.document_id).update(owner=reader.user_id)
     direct = ask("请问 HOW do I reset my ＶＰＮ password", reader).direct
-    assert (direct.kind, direct.text) == ("faq", f"{ANSWER} [1]")
+    assert direct.kind == "faq"
+    assert direct.text.startswith(f"{ANSWER} [1]\n\nFrom the FAQ of Help · Owner: reader · As of ")
     assert [passage.title for passage in direct.passages] == [QUESTION]
     assert direct.detail["match"] == "equal"
     assert direct.detail["owner"] == "reader"
@@ -113,20 +114,33 @@ def test_a_right_taken_back_takes_the_answer_with_it(faq, library, shelf, reader
     assert ask(QUESTION, reader).direct is None
 
 
+def test_brackets_of_the_answer_are_no_markers(faq, shelf, reader):
+    faq(shelf, "Which form?", "Form [1] or [2].")
+    assert ask("Which form?", reader).direct.text.startswith("Form ［1］ or ［2］. [1]")
+
+
+def test_words_that_read_as_a_condition_may_be_words_of_a_stored_question(faq, library, shelf, reader):
+    library.document(shelf, "Old rules", "nothing", doc_type="Policy")
+    faq(shelf, "Where are documents of type policy kept?", "On the third floor.")
+    assert ask("Where are documents of type policy kept?", reader).direct.text.startswith(
+        "On the third floor."
+    )
+
+
 def test_two_pairs_that_disagree_answer_nothing(faq, library, shelf, reader):
     faq(shelf, "年假有几天？", "5天。")
     abroad = library.collection("Abroad", reader)
     other = faq(abroad, "年假有几天", "30天。")
     assert ask("年假有几天？", reader).direct is None
     only = Filters(collections=(str(abroad.uid),))
-    assert ask("年假有几天？", reader, filters=only).direct.text == "30天。 [1]"
+    assert ask("年假有几天？", reader, filters=only).direct.detail["answer"] == "30天。"
     FaqPair.objects.filter(pk=other.pk).update(answer=" 5 天。")
     assert ask("年假有几天？", reader).direct
 
 
 def test_a_changed_pair_is_never_answered_with_its_old_words(faq, library, shelf, reader, monkeypatch):
     pair = faq(shelf)
-    assert ask(QUESTION, reader).direct.text == f"{ANSWER} [1]"
+    assert ask(QUESTION, reader).direct.detail["answer"] == ANSWER
     library.share(shelf.scope, reader, Permission.CONTRIBUTE)
     change_pair(actor=reader, pair=pair, draft=PairDraft(question=QUESTION, answer="Call 9000."))
     found = ask(QUESTION, reader)
@@ -136,7 +150,7 @@ def test_a_changed_pair_is_never_answered_with_its_old_words(faq, library, shelf
     library.publish(Document.objects.get(pk=pair.document_id), f"{QUESTION}\nCall 9000.")
     assert ask(QUESTION, reader).direct is None  # not a version of the file that the pair was made into
     FaqPair.objects.update(blob="0" * 64)
-    assert ask(QUESTION, reader).direct.text == "Call 9000. [1]"
+    assert ask(QUESTION, reader).direct.detail["answer"] == "Call 9000."
 
 
 def test_archived_pairs_and_new_wordings_count_at_once(faq, shelf, reader):
