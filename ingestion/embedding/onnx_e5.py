@@ -19,6 +19,7 @@ from ingestion.embedding.weights import SHA256
 DIMENSION = 384
 MAX_TOKENS = 512
 BATCH = 8  # larger ones are no faster on CPUs and take twice the memory
+RUN_TOKENS = 16  # what one more run of the network costs, in tokens; padding costs as much as text
 QUERY_PREFIX, DOCUMENT_PREFIX = "query: ", "passage: "
 _PAD = 1
 # As `network` names them; importing it takes the library onnx, which only the conversion needs.
@@ -124,16 +125,14 @@ class OnnxE5:
         return self._run([_truncated(ids) for ids in self._tokenize(prefix, texts)])
 
     def _run(self, tokens: list[list[int]], take_states: TakeStates | None = None) -> Vectors:
-        """Unit vectors (n, dimension) of the model itself; batches of like length waste little on padding.
+        """Unit vectors (n, dimension) of the model itself.
 
         take_states: is given the states (tokens, dimension) of each text, with its index.
         """
         session = self._session()
         wanted = [EMBEDDING, TOKEN_STATES] if take_states else [EMBEDDING]
-        by_length = sorted(range(len(tokens)), key=lambda index: len(tokens[index]))
         vectors = np.empty((len(tokens), DIMENSION), dtype=np.float32)
-        for start in range(0, len(tokens), BATCH):
-            batch = by_length[start : start + BATCH]
+        for batch in _batches([len(ids) for ids in tokens]):
             ids, mask = _padded([tokens[index] for index in batch])
             vectors[batch], *states = session.run(wanted, {INPUT_IDS: ids, ATTENTION_MASK: mask})
             if take_states:
@@ -163,10 +162,34 @@ def _sums_by_piece(states: Vectors, offsets: NDArray[np.int64], lengths: Sequenc
     """
     ends = np.cumsum(lengths)
     middles = offsets.mean(axis=1)
-    is_text = (offsets[:, 1] > offsets[:, 0]) & (middles >= 0)
-    place = np.searchsorted(ends, middles, side="right")
-    belongs = (np.arange(len(lengths))[:, None] == place[None, :]) & is_text[None, :]
-    return np.asarray(belongs.astype(np.float32) @ states)
+    places = np.searchsorted(ends, middles, side="right")
+    belongs = (offsets[:, 1] > offsets[:, 0]) & (middles >= 0) & (places < len(lengths))
+    sums = np.zeros((len(lengths), states.shape[1]), dtype=np.float32)
+    places, firsts = np.unique(places[belongs], return_index=True)  # tokens stand in the order of the text
+    if len(places):
+        sums[places] = np.add.reduceat(states[belongs], firsts, axis=0)
+    return sums
+
+
+def _batches(lengths: Sequence[int]) -> list[list[int]]:
+    """The indices of texts of these lengths, those of like length together, so that runs and padding cost least.
+
+    Few texts of unlike length, as a busy worker gets them, would waste a third on padding in batches of a fixed size.
+    """
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    least, begins = [0], [0]  # for the first n texts: their cost, and where the last batch begins
+    for end, index in enumerate(order, start=1):
+        cost, begin = min(
+            (least[begin] + (end - begin) * lengths[index] + RUN_TOKENS, begin)
+            for begin in range(max(0, end - BATCH), end)
+        )
+        least.append(cost)
+        begins.append(begin)
+    batches, end = [], len(order)
+    while end:
+        batches.append(order[begins[end] : end])
+        end = begins[end]
+    return batches
 
 
 def _truncated(ids: list[int]) -> list[int]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ingestion.embedding.errors import EmbedderUnavailable
-from ingestion.embedding.onnx_e5 import OnnxE5
+from ingestion.embedding.onnx_e5 import BATCH, OnnxE5, _batches
 
 DOCUMENTS = [
     "Annual leave > Carry-over\nUp to five unused days of annual leave may be carried into the next year.",
@@ -22,6 +22,17 @@ def test_vectors_have_length_one_and_keep_the_order(e5: OnnxE5):
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
     for text, vector in zip(texts, vectors, strict=True):
         assert e5.embed_documents([text])[0] @ vector > 0.95
+
+
+def test_batches_hold_texts_of_like_length_and_waste_little_on_padding():
+    lengths = [300, 12, 305, 480, 14, 90, 310, 12, 95, 13]
+    batches = _batches(lengths)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    assert {frozenset(lengths[index] for index in batch) for batch in batches} == {
+        frozenset(group) for group in ((12, 13, 14), (90, 95), (300, 305, 310), (480,))
+    }
+    assert max(map(len, _batches([7] * 20))) == BATCH
+    assert _batches([]) == []
 
 
 @pytest.mark.parametrize(
