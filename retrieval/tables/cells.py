@@ -8,9 +8,11 @@ import unicodedata
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 
 MAX_WHOLE_DIGITS, MAX_DECIMALS = 15, 6
-_LONGEST = 60
+_LONGEST, _LONGEST_NOTHING = 60, 16
+_REMEMBERED = 32_768  # the cells of a long sheet repeat
 
 # Cells that say that there is nothing to say; those of results say that a race, an exam or a test was not finished.
 NOTHING = frozenset(
@@ -53,6 +55,7 @@ _DATES = tuple(
         rf"(?P<mon>{_MONTH})\.?,? {_YEAR}",
     )
 )
+_DIGIT, _FOUR_DIGITS = re.compile(r"\d"), re.compile(r"\d{4}")
 _BARE_YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
 
 
@@ -79,18 +82,27 @@ class Day:
     precision: str
 
 
+_PLAIN = re.compile(r"[!-)+-Z\\^-~]+(?: [!-)+-Z\\^-~]+)*")
+
+
 def clean(text: str) -> str:
     """One line, full-width forms narrowed, without footnote marks."""
+    if text.isascii() and _PLAIN.fullmatch(text):  # most cells: nothing to narrow, no mark
+        return text
     flat = " ".join(unicodedata.normalize("NFKC", text[:4_000]).split())
     return _FOOTNOTE.sub("", flat) or flat
 
 
 def says_nothing(text: str) -> bool:
-    return not text.strip() or clean(text).lower() in NOTHING
+    said = text.strip()
+    return not said or (len(said) < _LONGEST_NOTHING and clean(said).lower() in NOTHING)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def read_number(text: str) -> Number | None:
     """The number that the whole cell is; None for anything else, codes and phone numbers with their many digits too."""
+    if not _DIGIT.search(text):
+        return None
     flat = clean(text)
     if not flat or len(flat) > _LONGEST:
         return None
@@ -128,8 +140,11 @@ def _is_code(whole: str) -> bool:
     return len(whole) > 1 and whole.startswith("0")
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def read_day(text: str) -> Day | None:
     """The date that the whole cell is. A date without its year, or whose day and month may be swapped, is none."""
+    if not _FOUR_DIGITS.search(text):
+        return None
     flat = clean(text).strip('"')
     if len(flat) > _LONGEST:
         return None

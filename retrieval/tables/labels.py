@@ -152,16 +152,27 @@ def _vocabulary(table: TypedTable, context: Iterable[str], asked: set[str]) -> _
     for keys, column in _column_names(table.columns):
         if column not in vocabulary.columns[keys]:
             vocabulary.columns[keys].append(column)
-    for column in table.columns:
-        if column.kind is Kind.TEXT:
-            held = {value for row in table.rows if isinstance(value := row.values[column.index], str)}
-            for value in sorted(held):
-                for keys in _spellings(value):
-                    if set(keys) <= asked and _tells_apart(keys, len(held)):
-                        vocabulary.values[keys].setdefault(column.index, {})[value] = None
+    index = table.index or _indexed(table)
+    for first in asked & index.keys():
+        for keys, number, value in index[first]:
+            if asked.issuperset(keys):
+                vocabulary.values[keys].setdefault(number, {})[value] = None
     for text in (table.title, *table.around, *context):
         vocabulary.context.update(keys_of(text))
     return vocabulary
+
+
+def _indexed(table: TypedTable) -> dict[str, list[tuple[Keys, int, str]]]:
+    """The cells of texts by the first of their words; kept with the table, because long sheets are asked again."""
+    for column in table.columns:
+        if column.kind is not Kind.TEXT:
+            continue
+        held = dict.fromkeys(str(row.values[column.index] or "") for row in table.rows)
+        for value in held:
+            for keys in _spellings(value):
+                if _tells_apart(keys, len(held)):
+                    table.index.setdefault(keys[0], []).append((keys, column.index, value))
+    return table.index
 
 
 def _column_names(columns: Sequence[Column]) -> Iterator[tuple[Keys, Column]]:

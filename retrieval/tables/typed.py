@@ -6,7 +6,7 @@ A column is numbers or dates only if nearly all that it says can be read so, in 
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
@@ -23,9 +23,10 @@ from retrieval.tables.cells import (
     says_nothing,
 )
 
-MAX_COLUMNS, MAX_ROWS, MAX_CELLS = 300, 20_000, 400_000
+MAX_COLUMNS, MAX_ROWS, MAX_CELLS = 300, 20_000, 200_000
 MAX_NAME = 120
 _READABLE_SHARE = 0.9
+_SAMPLE = 200  # cells that decide whether a column is worth reading as numbers or dates
 _FEWEST = 3  # rows above one that sums them up
 _TOTAL = re.compile(
     r"(?:grand |sub-?|overall |all )?totals?(?: .{0,30})?|.{1,30} (?:sub)?totals?|sum|average|avg\.?|mean|median|overall|world(?:wide)?|"
@@ -124,7 +125,8 @@ class Row:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedTable:
     """rows: without totals and lines that are one merged cell; `totals` are those left out. has_parts: some rows are
-    contained in others ("of which"), so that rows must not be added up."""
+    contained in others ("of which"), so that rows must not be added up. has_bands: lines stood between the rows that say
+    what follows. index: what `labels` keeps of the cells' words, by the first of them."""
 
     title: str
     around: tuple[str, ...]
@@ -133,6 +135,9 @@ class TypedTable:
     totals: tuple[SourceRow, ...] = ()
     has_parts: bool = False
     has_bands: bool = False
+    index: dict[str, list[tuple[tuple[str, ...], int, str]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
 
 def typed_table(raw: RawTable) -> TypedTable | None:
@@ -145,10 +150,11 @@ def typed_table(raw: RawTable) -> TypedTable | None:
     names, banner = _names(raw.header, width)
     lines = [_filled(row, width) for row in raw.rows]
     said = [row for row in lines if not _repeats_head(row.cells, raw.header)]
-    bands = [row for row in said if _is_band(row.cells)]
     data = [row for row in said if not _is_band(row.cells)]
-    totals = [row for row in data if is_total(row.cells)]
-    kept = [row for row in data if not is_total(row.cells)]
+    totals: list[SourceRow] = []
+    kept: list[SourceRow] = []
+    for row in data:
+        (totals if is_total(row.cells) else kept).append(row)
     if len(kept) > _FEWEST and _sums_up(kept[-1], kept[:-1]):
         totals.append(kept.pop())
     if not kept or not any(names):
@@ -174,13 +180,13 @@ def typed_table(raw: RawTable) -> TypedTable | None:
         rows=rows,
         totals=tuple(totals),
         has_parts=any(_PART.match(clean(row.cells[0])) for row in kept),
-        has_bands=bool(bands),
+        has_bands=len(data) < len(said),
     )
 
 
 def is_total(cells: Sequence[str]) -> bool:
     """Whether a row sums up others: its first word says so."""
-    said = [clean(text) for text in cells[:3] if text.strip()]
+    said = [clean(text) for text in cells[:3] if text.strip() and not text.isdecimal()]
     return any(_TOTAL.fullmatch(text) and read_number(text) is None for text in said[:2])
 
 
@@ -269,7 +275,7 @@ def _column(index: int, full_name: str, texts: Sequence[str], is_merged: bool) -
             ),
             dates,
         )  # fmt: skip
-    numbers = [None if says_nothing(text) else read_number(text) for text in texts]
+    numbers = _numbers(texts)
     if _are_numbers(numbers, texts):
         return _number_column(index, (name, full_name, unit, scale), numbers, is_merged)
     said: list[Value] = [None if not text.strip() else clean(text) for text in texts]
@@ -317,6 +323,14 @@ def _number_column(
     return column, values
 
 
+def _numbers(texts: Sequence[str]) -> list[Number | None]:
+    """The cells as numbers; nothing where most of the first ones are something else."""
+    said = [text for text in texts[:_SAMPLE] if not says_nothing(text)]
+    if said and 2 * sum(read_number(text) is not None for text in said) < len(said):
+        return []
+    return [None if says_nothing(text) else read_number(text) for text in texts]
+
+
 def _are_numbers(numbers: Sequence[Number | None], texts: Sequence[str]) -> bool:
     """Nearly all cells are numbers, in one unit and one currency."""
     read = [number for number in numbers if number]
@@ -331,6 +345,8 @@ def _days(name: str, texts: Sequence[str]) -> list[Day | None] | None:
     """The column as dates, or None when it is not one. Bare years need a name that says what they are."""
     said = [text for text in texts if not says_nothing(text)]
     if not said:
+        return None
+    if not any(read_day(text) or read_year(text) for text in said[:_SAMPLE]):
         return None
     read = read_year if _YEAR_NAME.search(name) and all(read_year(text) for text in said) else read_day
     days = [None if says_nothing(text) else read(text) for text in texts]
