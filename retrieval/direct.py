@@ -1,7 +1,9 @@
 """Answers that are known rather than composed: which of them a question gets, if any.
 
-A stored question comes first: somebody wrote its answer for just that.
+A stored question comes first: somebody wrote its answer for just that. What tables say comes last, when it is certain.
 """
+
+from collections.abc import Sequence
 
 from accounts.values import Principal
 from retrieval.channels.faq import FAQ, equal_hits, known_answer
@@ -11,7 +13,8 @@ from retrieval.query.listing import answer_catalogue
 from retrieval.query.values import Understanding
 from retrieval.recall import Recall
 from retrieval.search_settings import SearchSettings
-from retrieval.values import DirectAnswer
+from retrieval.tables.answering import answer_from_tables
+from retrieval.values import DirectAnswer, Passage
 
 
 def find_direct(
@@ -21,14 +24,15 @@ def find_direct(
     principal: Principal,
     recalled: Recall,
     settings: SearchSettings,
+    passages: Sequence[Passage] = (),
 ) -> DirectAnswer | None:
-    """filters: what the reader has set; the conditions of the question come on top."""
+    """filters: what the reader has set; the conditions of the question come on top. passages: the first ones found."""
     if FAQ in recalled.hits and (
         known := _of_faq(understood, filters, principal=principal, recalled=recalled, settings=settings)
     ):
         return known
     if understood.catalogue is None:
-        return None
+        return answer_from_tables(understood.text, passages, principal=principal) if settings.tables else None
     return answer_catalogue(
         understood.catalogue,
         narrowed(filters, understood.conditions),

@@ -89,7 +89,12 @@ def search(
     recalled, page, evidence = found.recalled, found.page, found.evidence
     with timings.measure("direct"):
         direct = find_direct(
-            understood, request.filters, principal=principal, recalled=recalled, settings=settings
+            understood,
+            request.filters,
+            principal=principal,
+            recalled=recalled,
+            settings=settings,
+            passages=() if request.offset else page.passages,
         )
     outcome = Outcome(
         trace_id=trace_id() or new_trace_id(),

@@ -30,6 +30,7 @@ class SearchSettings:
     stored questions are compared, and their answers given; faq_similarity: how near another wording must at least be, None
     for none but the same. rerank: whether the configured reranker, if there is one, judges the first `rerank_candidates`
     again. conditions, follow_ups, parts: what is understood of a question; see `retrieval.query`.
+    tables: whether questions are computed over the tables found.
     """
 
     dense: bool = True
@@ -43,6 +44,7 @@ class SearchSettings:
     cache_seconds: int = 60
     faq: bool = True
     faq_similarity: float | None = 0.7
+    tables: bool = True
     rerank: bool = False
     rerank_candidates: int = 40
     conditions: bool = True
@@ -77,6 +79,7 @@ def current() -> SearchSettings:
         cache_seconds=store.get(declared.CACHE_SECONDS),
         faq=store.get(declared.FAQ_ANSWERS),
         faq_similarity=store.get(declared.FAQ_SIMILARITY),
+        tables=store.get(declared.TABLE_ANSWERS),
         rerank=store.get(declared.RERANKER) != "none",
         rerank_candidates=store.get(declared.RERANK_CANDIDATES),
         conditions=store.get(declared.UNDERSTAND_CONDITIONS),

@@ -360,6 +360,14 @@ FAQ_ANSWERS = Switch(
     help=_("A question that stands in the FAQ of a collection gets the answer that is written there."),
     default=True,
 )
+TABLE_ANSWERS = Switch(
+    name="retrieval.tables",
+    label=_("Answers from tables"),
+    help=_(
+        "Totals, averages, highest values and look-ups are computed over whole tables, with their rows as sources."
+    ),
+    default=True,
+)
 FAQ_SIMILARITY = Decimal(
     name="retrieval.faq_similarity",
     label=_("Nearness of FAQ questions"),
@@ -449,6 +457,7 @@ SETTINGS: dict[str, Setting[Any]] = {
         UNDERSTAND_PARTS,
         FAQ_ANSWERS,
         FAQ_SIMILARITY,
+        TABLE_ANSWERS,
         CONVERSATION_DAYS,
         TRACE_DAYS,
         AUDIT_DAYS,

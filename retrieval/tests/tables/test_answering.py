@@ -12,7 +12,9 @@ from ingestion.indexing.generations import ensure_first_generation
 from ingestion.testing import use_hashing_embedder
 from ingestion.tests.conftest import run_jobs
 from ingestion.values import SourceFile
+from retrieval.chat import service as chat
 from retrieval.pipeline import search
+from retrieval.search_settings import current
 from retrieval.tables.answering import answer_from_tables
 from retrieval.values import SearchRequest
 
@@ -53,18 +55,28 @@ def reader_of_books(owner, settings, tmp_path):
 def test_an_uploaded_sheet_is_computed_over_and_cited_for_those_who_may_read_it(reader_of_books, outsider):
     question = "华东的销售额总和是多少？"
     found = search(SearchRequest(text=question), principal=reader_of_books)
-    answer = answer_from_tables(question, found.passages, principal=reader_of_books)
+    answer = found.direct
     east = [row[3] for row in SALES if row[1] == "华东"]
     assert answer is not None
     assert answer.text.startswith(f"销售额的总和（地区 = 华东）：{sum(east)}万元 [1]")
     assert answer.detail["rows_used"] == len(east)
-    assert all("华东" in passage.text for passage in answer.passages)
+    assert all("华东" in passage.text and "华北" not in passage.text for passage in answer.passages)
     assert answer_from_tables(question, found.passages, principal=outsider) is None
+    assert (
+        search(
+            SearchRequest(text=question, settings=current().changed(tables=False)), principal=reader_of_books
+        ).direct
+        is None
+    )
 
     question = (
         "Who has the lowest salary in sales?"  # and cells that look like commands are cells like others
     )
-    found = search(SearchRequest(text=question), principal=reader_of_books)
-    answer = answer_from_tables(question, found.passages, principal=reader_of_books)
+    answer = search(SearchRequest(text=question), principal=reader_of_books).direct
     assert answer is not None
     assert answer.text.startswith("The lowest Salary (Department = Sales): =cmd|' /C calc'!A0, $3,000 [1]")
+
+    asked = chat.answer("谁的 Salary 最高？", principal=reader_of_books)
+    assert not asked.refused
+    assert "Ada Byron" in asked.answer
+    assert [citation.n for citation in asked.citations] == [1]
