@@ -259,7 +259,7 @@ def _judge(
         own = _asked_by(actor, collection, draft.question)
         whole = _kept_wordings(own, draft) if own else draft
     except InvalidInput as error:
-        names = {"question": _("question"), "answer": _("answer"), "phrasings": _("other wordings")}
+        names = {"question": _("Question"), "answer": _("Answer"), "phrasings": _("Other wordings")}
         return Action.REFUSED, " ".join(f"{names[name]}: {text}" for name, text in error.fields.items())
     earlier = [seen[key] for key in map(fold, draft.wordings) if key in seen]
     if earlier:

@@ -215,8 +215,15 @@ def _answer(match: _Match, principal: Principal, generation: int) -> DirectAnswe
         "changed_at": pair.changed_at.isoformat(),
     }
     answer = _MARKER.sub("［\\1］", pair.answer)  # the answer's own are no markers of ours
-    text = f"{answer} [1]\n\n{_source(page.passages[0].collection_name, pair)}"
+    source = _source(page.passages[0].collection_name, pair)
+    text = "\n".join(map(_cited, [*answer.split("\n"), "", source]))
     return DirectAnswer(kind=FAQ, text=text, passages=page.passages, detail=detail)
+
+
+def _cited(line: str) -> str:
+    """The line with its marker; what says nothing, or leads to what follows, needs none."""
+    says_something = any(map(str.isalnum, line)) and not line.endswith((":", "："))
+    return f"{line} [1]" if says_something else line
 
 
 def _day(moment: datetime) -> str:

@@ -49,6 +49,7 @@ def test_the_question_itself_gets_its_answer_cited_with_owner_and_date(faq, shel
     direct = ask("请问 HOW do I reset my ＶＰＮ password", reader).direct
     assert direct.kind == "faq"
     assert direct.text.startswith(f"{ANSWER} [1]\n\nFrom the FAQ of Help · Owner: reader · As of ")
+    assert all(line.endswith("[1]") for line in direct.text.split("\n") if line)
     assert [passage.title for passage in direct.passages] == [QUESTION]
     assert direct.detail["match"] == "equal"
     assert direct.detail["owner"] == "reader"
