@@ -5,7 +5,7 @@ deltas), cites {citations}, done (the answer as the chat API gives it), error {c
 """
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -34,13 +34,20 @@ Content = tuple[str, dict[str, Any]]
 
 
 def ask_and_follow(
-    question: str, *, principal: Principal, conversation: str | None, filters: Filters | None
+    question: str,
+    *,
+    principal: Principal,
+    conversation: str | None,
+    filters: Filters | None,
+    without: Collection[str] = (),
 ) -> StreamingHttpResponse:
     """Store the question, begin its answer apart from this request, and stream it.
 
     Raises InvalidInput and NotFound as `service.answer` does, before anything is stored or sent.
     """
-    asked = service.ask(question, principal=principal, conversation=conversation, filters=filters)
+    asked = service.ask(
+        question, principal=principal, conversation=conversation, filters=filters, without=without
+    )
     production = streaming.Production(
         uid=asked.message_uid,
         work=partial(_produce, asked),

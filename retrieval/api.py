@@ -90,6 +90,7 @@ class ChatView(APIView):
             "principal": _principal(request),
             "conversation": body.validated_data.get("conversation"),
             "filters": body.conditions(),
+            "without": body.taken_back(),
         }
         if body.validated_data["stream"]:
             return answer_stream.ask_and_follow(**asked)

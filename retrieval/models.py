@@ -73,6 +73,9 @@ class Message(models.Model):
     grounded = models.BooleanField(default=False)
     degraded: Any = models.JSONField(default=list)
     trace_id = models.CharField(max_length=32, blank=True)
+    understanding: Any = models.JSONField(
+        default=dict, help_text="The question standing alone, its conditions, and what became of them"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

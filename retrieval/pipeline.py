@@ -27,7 +27,7 @@ from retrieval.hydration import HydratedPage, PageRequest, hydrate, read_texts
 from retrieval.iteration import PartFound, find_parts, merged
 from retrieval.query.conditions import narrowed
 from retrieval.query.understand import understand
-from retrieval.query.values import Route, Understanding
+from retrieval.query.values import Route, Understanding, without_documents_words
 from retrieval.recall import Recall, recall
 from retrieval.reranking.stage import RERANK, Reranked, rerank_as_configured
 from retrieval.search_settings import Fusion, SearchSettings, current
@@ -196,8 +196,11 @@ def _find_fresh(run: Run) -> Found:
 
 
 def _explained(understood: Understanding, found: Found, notes: Sequence[str]) -> dict[str, Any]:
-    told = {"understanding": understood.as_json(), "parts": [part.as_json() for part in found.parts]}
-    return {name: value for name, value in (told | {"notes": list(notes)}).items() if value}
+    parts = [part.as_json() for part in found.parts]
+    if understood.sources:
+        parts = [{**part, "text": ""} for part in parts]
+    told = {"understanding": without_documents_words(understood), "parts": parts, "notes": list(notes)}
+    return {name: value for name, value in told.items() if value}
 
 
 def find(run: Run, *, may_lag: bool = True) -> Found:

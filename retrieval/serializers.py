@@ -4,11 +4,13 @@ from typing import Any
 
 from rest_framework import serializers
 
-from retrieval.chat.values import ShownCitation, ShownMessage
+from retrieval.chat.values import ShownCitation, ShownMessage, ShownUnderstanding
 from retrieval.compression import compress
 from retrieval.filters import Filters, parse_filters
 from retrieval.links import source_url
 from retrieval.models import Conversation, Feedback
+from retrieval.query.shown import taken_back
+from retrieval.query.values import condition_json
 from retrieval.tracing import ShownTrace
 from retrieval.values import DirectAnswer, Mode, Passage, SearchRequest, SearchResult
 
@@ -33,6 +35,14 @@ class _Conditions(serializers.Serializer[Any]):
         "metadata.<key>. A list means any of its values; an own field may also be compared: "
         "{gte, lte, gt, lt} for numbers and dates, {contains} for texts.",
     )
+
+    without = serializers.ListField(
+        child=serializers.CharField(), required=False, allow_empty=True,
+        help_text="Keys of conditions understood from the question (`conditions` of an answer) that are not to apply.",
+    )  # fmt: skip
+
+    def taken_back(self) -> frozenset[str]:
+        return taken_back(self.validated_data.get("without") or ())
 
     def conditions(self) -> Filters:
         data = self.validated_data
@@ -59,6 +69,7 @@ class SearchInput(_Conditions):
             mode=Mode(data["mode"]),
             top_k=data["top_k"],
             offset=data["offset"],
+            without=self.taken_back(),
         )
 
 
@@ -91,6 +102,10 @@ def search_json(
     }
     if result.direct:
         body["direct"] = direct_json(result.direct)
+    if result.understanding and result.understanding.conditions:  # a `key` in `without` takes one back
+        body["conditions"] = [condition_json(condition) for condition in result.understanding.conditions]
+    if result.notes:
+        body["notes"] = list(result.notes)
     if explain:
         body["explain"] = {
             "timings_ms": dict(result.timings_ms),
@@ -155,7 +170,18 @@ def answer_json(message: ShownMessage) -> dict[str, Any]:
         "citations": [citation_json(citation) for citation in message.citations],
         "degraded": list(message.degraded),
         "trace_id": message.trace_id,
+        **_understood_json(message.understood),
     }
+
+
+def _understood_json(understood: ShownUnderstanding) -> dict[str, Any]:
+    """What was looked for, where that is not simply the question."""
+    told = {
+        "understood_as": understood.text,
+        "conditions": [dict(condition) for condition in understood.conditions],
+        "notes": list(understood.notes),
+    }
+    return {name: value for name, value in told.items() if value}
 
 
 def citation_json(citation: ShownCitation) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from retrieval.chat.values import ShownCitation, ShownMessage
 from retrieval.evidence import is_chinese
 from retrieval.examples import further_questions
 from retrieval.links import source_url
+from retrieval.query.shown import ConditionChip, condition_chips, note_sentences
 from retrieval.readings import Reading, ReadPassage, readings_of
 from retrieval.results import file_names
 
@@ -64,7 +65,10 @@ class AnswerBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """uncovered: statements without a source. reading: what was read, or None. further: questions to go on with."""
+    """uncovered: statements without a source. reading: what was read, or None. further: questions to go on with.
+
+    conditions: chips of what the question said of documents. notes: what else to know of the search.
+    """
 
     message: ShownMessage
     blocks: tuple[AnswerBlock, ...]
@@ -72,6 +76,8 @@ class Turn:
     degraded: tuple[str, ...]
     reading: Reading | None = None
     further: tuple[str, ...] = ()
+    conditions: tuple[ConditionChip, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def uncovered(self) -> int:
@@ -94,6 +100,8 @@ def turns_of(principal: Principal, messages: Sequence[ShownMessage]) -> list[Tur
             degraded=degraded_sentences(message.degraded),
             reading=None if message.withdrawn else readings.get(message.trace_id),
             further=tuple(_further(principal, messages)) if message is messages[-1] else (),
+            conditions=tuple(condition_chips(message.understood.conditions, message.understood.removed)),
+            notes=tuple(note_sentences(message.understood.notes)),
         )
         for message in messages
     ]

@@ -203,3 +203,7 @@ class SearchResult:
     timings_ms: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     idf: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     query_vector: NDArray[np.float32] | None = None
+
+    def asked(self, typed: str) -> str:
+        """The question that the passages answer, standing alone."""
+        return self.understanding.text if self.understanding else typed

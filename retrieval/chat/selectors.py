@@ -1,6 +1,7 @@
 """Reading conversations back. One's own only, and every source is checked again each time an answer is shown."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -10,10 +11,10 @@ from django.utils.translation import gettext as _
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
-from ingestion.models import Collection
+from ingestion.models import Collection, Document
 from kb_platform.errors import NotFound
 from kb_platform.json_values import is_storable
-from retrieval.chat.values import Progress, ShownCitation, ShownMessage
+from retrieval.chat.values import Progress, ShownCitation, ShownMessage, ShownUnderstanding
 from retrieval.models import Citation, Conversation, Feedback, Message
 
 
@@ -64,15 +65,28 @@ def messages_of(principal: Principal, conversation: Conversation) -> list[ShownM
     """All messages of one's own conversation, oldest first, as they may be shown now."""
     if conversation.user_id != principal.user_id:
         raise NotFound()
-    scopes = frozenset(visible_scopes(principal))
-    return [
-        _shown(message, scopes) for message in _with_sources(principal, conversation.messages.order_by("id"))
-    ]
+    return _all_shown(principal, list(_with_sources(principal, conversation.messages.order_by("id"))))
+
+
+def last_messages(principal: Principal, conversation: Conversation, count: int) -> list[ShownMessage]:
+    """The last messages of one's own conversation, oldest first, as they may be shown now."""
+    if conversation.user_id != principal.user_id:
+        raise NotFound()
+    latest = _with_sources(principal, conversation.messages.order_by("-id"))[:count]
+    return _all_shown(principal, list(latest)[::-1])
 
 
 def visible_message(principal: Principal, message: Message) -> ShownMessage:
     """The message as it may be shown now: withdrawn when any cited document is gone or no longer open."""
-    return _shown(message, frozenset(visible_scopes(principal)))
+    return _all_shown(principal, [message])[0]
+
+
+def _all_shown(principal: Principal, messages: Sequence[Message]) -> list[ShownMessage]:
+    scopes = frozenset(visible_scopes(principal))
+    named = {uid for message in messages for uid in message.understanding.get("sources", ())}
+    found = Document.objects.filter(uid__in=named, scope_id__in=scopes) if named else Document.objects.none()
+    open_uids = frozenset(str(uid) for uid in found.values_list("uid", flat=True))
+    return [_shown(message, scopes, open_uids) for message in messages]
 
 
 def _with_sources(principal: Principal, messages: QuerySet[Message]) -> QuerySet[Message]:
@@ -82,7 +96,7 @@ def _with_sources(principal: Principal, messages: QuerySet[Message]) -> QuerySet
     )
 
 
-def _shown(message: Message, scopes: frozenset[int]) -> ShownMessage:
+def _shown(message: Message, scopes: frozenset[int], open_uids: frozenset[str]) -> ShownMessage:
     citations = list(message.citations.all())
     said = next(iter(message.feedback.all()), None)
     withdrawn = any(
@@ -103,6 +117,18 @@ def _shown(message: Message, scopes: frozenset[int]) -> ShownMessage:
         vote=said.vote if said else "",
         reason=said.reason if said else "",
         progress=_progress(message),
+        understood=ShownUnderstanding() if withdrawn else _understood(message.understanding, open_uids),
+    )
+
+
+def _understood(stored: Mapping[str, Any], open_uids: frozenset[str]) -> ShownUnderstanding:
+    is_open = set(stored.get("sources", ())) <= open_uids
+    return ShownUnderstanding(
+        text=stored.get("text", "") if is_open else "",
+        conditions=tuple(stored.get("conditions", ())),
+        removed=tuple(stored.get("removed", ())),
+        notes=tuple(stored.get("notes", ())),
+        url=stored.get("url", "") if is_open else "",
     )
 
 

@@ -4,8 +4,9 @@ The refusal has the same words whether nothing exists or nothing is open to the 
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from django.db import transaction
@@ -22,6 +23,7 @@ from ingestion.embedding.registry import get_embedder
 from ingestion.models import Document, Element
 from kb_platform.errors import Conflict, InvalidInput
 from kb_platform.json_values import is_storable
+from retrieval.chat.history import rounds_of
 from retrieval.chat.selectors import confines_of, get_conversation, get_message, visible_message
 from retrieval.chat.values import ShownMessage
 from retrieval.filters import Filters
@@ -44,14 +46,16 @@ def answer(
     principal: Principal,
     conversation: str | None = None,
     filters: Filters | None = None,
+    without: Collection[str] = (),
 ) -> ShownMessage:
     """Answer in a new conversation, or in one's own with the uid `conversation`, and store both sides.
 
-    Raises InvalidInput for a question that cannot be used, NotFound for a conversation that is not one's own.
+    without: keys of conditions in the question that are taken back. Raises InvalidInput for a question that cannot be
+    used, NotFound for a conversation that is not one's own.
     """
-    request, current = _checked(question, principal=principal, conversation=conversation, filters=filters)
+    request, current = _checked(question, principal, conversation, filters or Filters(), without)
     found = search(request, principal=principal)
-    extracted = _extract(request.text, found)
+    extracted = _extract(found.asked(request.text), found)
     with transaction.atomic():
         message = _open_message(request, principal=principal, conversation=current)
         _complete(message, found, extracted, principal=principal)
@@ -75,9 +79,10 @@ def ask(
     principal: Principal,
     conversation: str | None = None,
     filters: Filters | None = None,
+    without: Collection[str] = (),
 ) -> Asked:
     """Store a question that `find` and `finish` answer. Raises as `answer` does."""
-    request, current = _checked(question, principal=principal, conversation=conversation, filters=filters)
+    request, current = _checked(question, principal, conversation, filters or Filters(), without)
     message = _open_message(request, principal=principal, conversation=current)
     return Asked(
         message_uid=str(message.uid),
@@ -93,7 +98,7 @@ def find(asked: Asked) -> SearchResult:
 
 def finish(asked: Asked, found: SearchResult) -> ShownMessage:
     """Answer from what was found, and store it. Raises Conflict if the answer was stopped or deleted meanwhile."""
-    extracted = _extract(asked.request.text, found)
+    extracted = _extract(found.asked(asked.request.text), found)
     with transaction.atomic():
         waiting = Message.objects.filter(uid=asked.message_uid, state=Message.State.ANSWERING)
         message = waiting.select_for_update().first()
@@ -110,11 +115,15 @@ def give_up(asked: Asked, *, is_stopped: bool) -> None:
 
 
 def _checked(
-    question: str, *, principal: Principal, conversation: str | None, filters: Filters | None
+    question: str, principal: Principal, uid: str | None, filters: Filters, without: Collection[str]
 ) -> tuple[SearchRequest, Conversation | None]:
     text = clean_question(question, field_name="question")
-    current = get_conversation(principal, conversation) if conversation else None
-    return SearchRequest(text=text, filters=filters or Filters(), top_k=PASSAGES), current
+    current = get_conversation(principal, uid) if uid else None
+    history = rounds_of(principal, current) if current else ()
+    request = SearchRequest(
+        text=text, filters=filters, top_k=PASSAGES, history=history, without=frozenset(without)
+    )
+    return request, current
 
 
 def give_feedback(
@@ -248,6 +257,7 @@ def _complete(
     message.refused, message.grounded = extracted is None, extracted is not None
     message.degraded = list(found.degraded)
     message.trace_id = found.trace_id
+    message.understanding = _understanding(found)
     message.save()
     Citation.objects.bulk_create(
         Citation(
@@ -264,6 +274,14 @@ def _complete(
         )
         for quotation in (extracted.quotations if extracted else ())
     )
+
+
+def _understanding(found: SearchResult) -> dict[str, Any]:
+    kept = found.understanding.as_json() if found.understanding else {}
+    kept |= {"notes": list(found.notes)} if found.notes else {}
+    if found.direct and (url := found.direct.detail.get("url")):
+        kept["url"] = url
+    return kept
 
 
 def refusal(principal: Principal) -> str:

@@ -1,8 +1,10 @@
 """Answers and stored messages as one reader may see them. Plain values."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 
 class Progress(StrEnum):
@@ -33,6 +35,20 @@ class ShownCitation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownUnderstanding:
+    """What was looked for. text: the question standing alone, "" if it was looked for as typed, or if it has words of
+    documents that are no longer open. conditions, removed: as `query.values.condition_json` gives them. url: where all
+    documents of a list can be looked through.
+    """
+
+    text: str = ""
+    conditions: tuple[Mapping[str, Any], ...] = ()
+    removed: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownMessage:
     """A question with its answer. A withdrawn one cites something no longer open: neither answer nor sources are left.
 
@@ -53,3 +69,4 @@ class ShownMessage:
     vote: str = ""
     reason: str = ""
     progress: Progress = Progress.COMPLETE
+    understood: ShownUnderstanding = ShownUnderstanding()

@@ -119,7 +119,9 @@ def stand_alone(text: str, rounds: Sequence[Round], *, budget: int = BUDGET) -> 
     for rewrite in (_counted, _continued, _pointed):
         rewriting = rewrite(text, recent, budget)
         if rewriting:
-            return Rewriting(text=rewriting.text[:MAX_CHARACTERS], sources=rewriting.sources)
+            carried = (uid for earlier in recent for uid in earlier.carried)
+            sources = tuple(dict.fromkeys((*rewriting.sources, *carried)))
+            return Rewriting(text=rewriting.text[:MAX_CHARACTERS], sources=sources)
     return None
 
 

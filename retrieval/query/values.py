@@ -45,12 +45,14 @@ class Condition:
 class Round:
     """An earlier question of a conversation, alone, with what its answer cited; only what its reader may see now.
 
-    items: the entries of the answer, if it was a list. sources: (document uid, title) of what it cited.
+    items: the entries of the answer, if it was a list. sources: (document uid, title) of what it cited. carried: uids of
+    documents that `question` has words of.
     """
 
     question: str
     items: tuple[str, ...] = ()
     sources: tuple[tuple[str, str], ...] = ()
+    carried: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +109,12 @@ class Understanding:
             "parts": list(self.parts),
         }
         return {name: value for name, value in said.items() if value}
+
+
+def without_documents_words(understood: Understanding) -> dict[str, Any]:
+    """What a trace keeps: of a question that has words of documents, only which documents and which way."""
+    kept = understood.as_json()
+    return {name: kept[name] for name in ("sources", "route") if name in kept} if understood.sources else kept
 
 
 def condition_json(condition: Condition) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from retrieval.chat.selectors import get_conversation, get_message, messages_of,
 from retrieval.chat.service import answer, give_feedback
 from retrieval.examples import example_questions
 from retrieval.filters import parse_filters
+from retrieval.query.shown import taken_back
 from retrieval.turns import REASONS, turns_of
 
 get_or_post = require_http_methods(["GET", "HEAD", "POST"])
@@ -53,6 +54,7 @@ def _answered(request: PageRequest, conversation: str | None) -> HttpResponseBas
             "principal": request.principal,
             "conversation": conversation,
             "filters": parse_filters({}, collections=collections or None),
+            "without": taken_back(request.POST.getlist("without")),
         }
         if _wants_stream(request):
             return answer_stream.ask_and_follow(**asked)

@@ -1,6 +1,6 @@
 """The search page: a question, conditions, passages under their documents, and why each was found."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -23,10 +23,12 @@ from retrieval.direct_shown import shown_direct
 from retrieval.facets import UPDATED_DAYS, Facet, facets_for, found_documents, option_label, own_fields
 from retrieval.filters import Filters, parse_filters
 from retrieval.pipeline import rank, search
+from retrieval.query.shown import condition_chips, note_sentences, taken_back
+from retrieval.query.values import condition_json
 from retrieval.recall import recall
 from retrieval.results import above_floor, grouped
 from retrieval.search_settings import current
-from retrieval.values import MAX_TOP_K, EvidenceLevel, SearchRequest
+from retrieval.values import MAX_TOP_K, EvidenceLevel, SearchRequest, SearchResult
 
 POOL, DOCUMENTS = MAX_TOP_K, 10
 FACETS = {
@@ -46,6 +48,15 @@ class Chip:
 
     label: str
     url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnderstoodChip:
+    """A condition in the question; `url` is the page with it taken back, or, if it was, with it again."""
+
+    label: str
+    url: str
+    is_removed: bool
 
 
 @policy(Access.SIGNED_IN)
@@ -79,7 +90,8 @@ def search_page(request: PageRequest) -> HttpResponse:
 def _found(request: PageRequest, typed: str) -> dict[str, Any]:
     """The page of documents, and for the facets all that was found without their conditions."""
     principal, filters = request.principal, filters_of(request.GET)
-    wanted = SearchRequest(text=typed, filters=filters, top_k=POOL)
+    without = taken_back(request.GET.getlist("without"))
+    wanted = SearchRequest(text=typed, filters=filters, top_k=POOL, without=without)
     result = search(wanted, principal=principal)
     listed = above_floor(result.passages)
     groups = grouped(principal, listed, question=typed, newest_first=request.GET.get("sort") == "date")
@@ -91,6 +103,9 @@ def _found(request: PageRequest, typed: str) -> dict[str, Any]:
     is_cut = len(listed) == POOL < result.total_estimate
     return {
         "result": result,
+        "understood": _understood_chips(request.GET, result),
+        "taken_back": _taken_back(result),
+        "notes": note_sentences(result.notes),
         "direct": shown_direct(result.direct),
         "page": Paginator(groups, DOCUMENTS).get_page(request.GET.get("page")),
         "passage_count": len(listed),
@@ -130,6 +145,29 @@ def _chips(query: QueryDict, facets: list[Facet], own: Mapping[str, MetadataFiel
         if day := query.get(name):
             chips.append(Chip(label=told % {"day": day[:40]}, url=_without(query, name, day)))
     return chips
+
+
+def _understood_chips(query: QueryDict, result: SearchResult) -> list[UnderstoodChip]:
+    if result.understanding is None:
+        return []
+    conditions, removed = (
+        [condition_json(condition) for condition in found]
+        for found in (result.understanding.conditions, result.understanding.removed)
+    )
+    return [
+        UnderstoodChip(label=chip.label, url=_taking_back(query, chip.without), is_removed=chip.is_removed)
+        for chip in condition_chips(conditions, removed)
+    ]
+
+
+def _taken_back(result: SearchResult) -> list[str]:
+    """What stays taken back when a filter is set or the question is sent again."""
+    return [condition.key for condition in result.understanding.removed] if result.understanding else []
+
+
+def _taking_back(query: QueryDict, keys: Sequence[str]) -> str:
+    kept = {name: values for name, values in query.lists() if name not in ("page", "without")}
+    return _query(kept | {"without": list(keys)})
 
 
 def _without(query: QueryDict, name: str, value: str) -> str:

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from retrieval.chat.service import answer, ask
@@ -180,3 +182,20 @@ def test_deleting_a_conversation_is_confirmed_first(visit, calm, shelf, reader):
     assert Conversation.objects.exists()
     assert visit(reader).post(path).url == "/c"
     assert not Conversation.objects.exists()
+
+
+def test_a_turn_says_how_it_was_understood_and_asks_again_without_a_condition(
+    visit, calm, shelf, library, reader
+):
+    library.document(shelf, "Zebras", "Zebras are fed at nine.", department="Zoo")
+    client = visit(reader)
+    client.post("/", {"question": "When are zebras fed, in Zoo documents?"})
+    path = f"/c/{Conversation.objects.get().uid}"
+    page = calm(client.get(path))
+    assert 'aria-label="Ask again without condition Department: Zoo"' in page
+    key = re.search(r'name="without" value="([^"]*)"', page)[1]
+    client.post(path, {"question": "When are zebras fed, in Zoo documents?", "without": key})
+    client.post(path, {"question": "Who feeds them?"})
+    page = calm(client.get(path))
+    assert 'aria-label="Ask again with condition Department: Zoo"' in page
+    assert "Understood as: Who feeds them? (zebras fed" in page

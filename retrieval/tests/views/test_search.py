@@ -1,3 +1,4 @@
+import re
 from datetime import timedelta
 
 import pytest
@@ -133,3 +134,24 @@ def test_own_fields_and_departments_are_facets_of_what_is_visible(
     assert ">Travel<" not in page
     assert "Amount ≥ 80" in page
     assert ">Nice<" not in calm(client.get("/search?q=hotel+cap&metadata.amount.lte=79"))
+
+
+def test_understood_conditions_are_chips_that_can_be_taken_back_and_put_back(
+    visit, calm, shelf, reader, outsider
+):
+    asked = "/search?q=hotel+caps+in+all+policies"
+    page = calm(visit(reader).get(asked))
+    assert 'aria-label="Take back condition Type: policy"' in page
+    back = re.search(r'class="tag" href="([^"]*without=[^"]*)"', page)[1].replace("&amp;", "&")
+    page = calm(visit(reader).get(back))
+    assert 'aria-label="Apply condition Type: policy"' in page
+    assert '<input type="hidden" name="without" value="doc_type:in all policies">' in page
+    assert "condition Type" not in calm(visit(outsider).get(asked))
+    assert visit(reader).get(asked + "&without=" + "x" * 5000).status_code == 200
+
+
+def test_conditions_that_leave_nothing_are_told_to_have_been_left_out(visit, calm, shelf, library, reader):
+    library.document(shelf, "Parking", "Bicycles stand in the yard.", department="Security")
+    page = calm(visit(reader).get("/search?q=hotel+cap+in+Security+documents"))
+    assert "so they were left out" in page
+    assert "145 euros" in page.replace("<mark>", "").replace("</mark>", "")
