@@ -152,6 +152,7 @@ def test_understood_conditions_are_chips_that_can_be_taken_back_and_put_back(
 
 def test_conditions_that_leave_nothing_are_told_to_have_been_left_out(visit, calm, shelf, library, reader):
     library.document(shelf, "Parking", "Bicycles stand in the yard.", department="Security")
-    page = calm(visit(reader).get("/search?q=hotel+cap+in+Security+documents"))
+    library.document(shelf, "Leave", "Annual leave is 20 days.")
+    page = calm(visit(reader).get("/search?q=annual+leave+in+Security+documents"))
     assert "so they were left out" in page
-    assert "145 euros" in page.replace("<mark>", "").replace("</mark>", "")
+    assert "20 days" in page
