@@ -4,17 +4,20 @@ It refuses only what is clearly foreign to the documents; a near miss looks like
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.conf import settings
-
 from ingestion.embedding.centring import cjk_share
 from retrieval.values import Evidence, EvidenceLevel
+from retrieval.weights import DEFAULT_BOUNDS, EvidenceBounds
 
 CHINESE_SHARE = 0.15
 # A digit with a letter or a separator: neither a plain number nor a Chinese quantity such as 15天.
 _CODE = re.compile(r"(?=.*[0-9])(?=.*[a-z._/:@+-])[0-9a-z._/:@+-]{2,}")
+_QUOTED = re.compile(
+    r"\"([^\"]{1,200})\"|“([^”]{1,200})”|‘([^’]{1,200})’|「([^」]{1,200})」|『([^』]{1,200})』|《([^》]{1,200})》"
+)
 TOP_FOR_COVERAGE, TOP_FOR_CODES = 3, 5
 
 
@@ -41,12 +44,33 @@ def coverage(terms: frozenset[str], idf: Mapping[str, float]) -> float:
     return sum(weight for term, weight in idf.items() if term in terms) / mass if mass else 0.0
 
 
-def code_coverage(terms: frozenset[str], idf: Mapping[str, float]) -> float:
-    """Share of the question's idf mass made up of whole codes (`xk-200a`, `gb/t`-like, `v2.3.1`) that `terms` hold, 0..1."""
-    return coverage(frozenset(term for term in terms if _CODE.fullmatch(term)), idf)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverages:
+    """words: see `coverage`. codes: the part that whole codes (`xk-200a`, `gb/t`-like, `v2.3.1`) make up."""
+
+    words: float
+    codes: float
 
 
-def assess(best_first: Sequence[Support], idf: Mapping[str, float]) -> Evidence:
+def coverages(terms: frozenset[str], idf: Mapping[str, float]) -> Coverages:
+    codes = frozenset(term for term in terms if _CODE.fullmatch(term))
+    return Coverages(words=coverage(terms, idf), codes=coverage(codes, idf) if codes else 0.0)
+
+
+def quoted_phrases(question: str) -> tuple[str, ...]:
+    """What stands between quotation marks or 《》, without the marks, folded as `fold_phrase` folds it."""
+    phrases = (next(filter(None, groups)) for groups in _QUOTED.findall(question))
+    return tuple(dict.fromkeys(folded for phrase in phrases if len(folded := fold_phrase(phrase)) > 1))
+
+
+def fold_phrase(text: str) -> str:
+    """Text as phrases are compared: width, case and white space do not count."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def assess(
+    best_first: Sequence[Support], idf: Mapping[str, float], bounds: EvidenceBounds = DEFAULT_BOUNDS
+) -> Evidence:
     """The verdict over the first passages of a search. `idf`: weight of each distinct term of the question.
 
     NONE: neither near by meaning nor by words, or nothing found. Words count in passages of the question's language only.
@@ -60,10 +84,10 @@ def assess(best_first: Sequence[Support], idf: Mapping[str, float]) -> Evidence:
         (coverage(s.terms, idf) for s in best_first[:TOP_FOR_COVERAGE] if s.is_same_language), default=0.0
     )
     level = EvidenceLevel.ENOUGH
-    is_far = cosine is None or cosine < settings.EVIDENCE_COSINE
-    if is_far and covered < settings.EVIDENCE_COVERAGE:
+    is_far = cosine is None or cosine < bounds.cosine
+    if is_far and covered < bounds.coverage:
         level = EvidenceLevel.NONE
-    elif covered < settings.EVIDENCE_COVERAGE_WITH_MISSING_CODE and _misses_a_code(best_first, idf):
+    elif covered < bounds.with_code and _misses_a_code(best_first, idf):
         level = EvidenceLevel.WEAK
     return Evidence(level=level, cosine=cosine, coverage=covered)
 

@@ -12,6 +12,7 @@ from retrieval.values import Key
 RUN = 5  # characters
 ALIKE = 0.85  # share of runs in common
 SHORTEST = 40  # of shorter passages only equal ones are the same
+_NO_LETTER = re.compile(r"[\W_]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
@@ -39,7 +40,7 @@ class Folder:
 
 
 def _print(text: str) -> _Print:
-    letters = "".join(character for character in text.casefold() if character.isalnum())
+    letters = _NO_LETTER.sub("", text.casefold())
     runs = frozenset(letters[at : at + RUN] for at in range(len(letters) - RUN + 1))
     return _Print(text=letters, runs=runs, numbers=frozenset(_NUMBER.findall(text)))
 

@@ -1,7 +1,8 @@
 """Fusion: one ranking out of what the channels found. Pure.
 
 By evidence (the default): nearness by meaning on a fixed scale plus the share of the question's words, both known for
-every candidate, whichever channel found it. By rank (RRF): where one of the two is missing, or by choice.
+every candidate, whichever channel found it. By rank (RRF): where one of the two is missing, or by choice. By choice
+also by stretched scores (weighted min-max), or one channel after the other (cascade).
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,12 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from retrieval.values import Candidate, ChannelHit, Hit, Key
-
-# On raw scales one weak word in common outranks the right passage of another language; these weights are flat optima.
-COSINE_SPREAD = 0.08  # standard deviation of the centred cosines of one question
-COVERAGE_WEIGHT = 3.0
-CODE_WEIGHT = 10.0  # vectors take one code for another: who names one means that one
-FOREIGN_BONUS = 0.5
+from retrieval.weights import DEFAULT_WEIGHTS, EvidenceWeights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,20 +24,24 @@ class Signal:
     """What is known of a candidate beyond ranks.
 
     cosine: to the question, None when meaning was not compared. coverage: share of the question's idf mass that it holds,
-    0..1. codes: the part of it that whole codes make up. is_foreign: written in another language than the question, so
-    that words in common cannot be expected.
+    0..1. codes: the part of it that whole codes make up. phrases: share of the question's quoted phrases that it holds
+    word for word. is_foreign: written in another language than the question, so that words in common cannot be expected.
     """
 
     cosine: float | None
     coverage: float
     codes: float = 0.0
+    phrases: float = 0.0
     is_foreign: bool = False
 
-    @property
-    def score(self) -> float:
-        foreign = FOREIGN_BONUS if self.is_foreign else 0.0
-        words = COVERAGE_WEIGHT * self.coverage + CODE_WEIGHT * self.codes
-        return (self.cosine or 0.0) / COSINE_SPREAD + words + foreign
+    def score(self, weights: EvidenceWeights) -> float:
+        return (
+            (self.cosine or 0.0) / weights.spread
+            + weights.words * self.coverage
+            + weights.codes * self.codes
+            + weights.phrases * self.phrases
+            + (weights.foreign if self.is_foreign else 0.0)
+        )
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[Key]], *, k: int = 60) -> list[Scored]:
@@ -78,22 +78,17 @@ def fuse_by_rank(hits_by_channel: Mapping[str, Sequence[Hit]], *, k: int = 60) -
 
 
 def fuse_by_evidence(
-    hits_by_channel: Mapping[str, Sequence[Hit]], signals: Mapping[Key, Signal]
+    hits_by_channel: Mapping[str, Sequence[Hit]],
+    signals: Mapping[Key, Signal],
+    *,
+    weights: EvidenceWeights = DEFAULT_WEIGHTS,
 ) -> tuple[Candidate, ...]:
     """Candidates by the score of their signal, best first; ties in RRF's order.
 
     signals: for every chunk that any channel found; one that has none (it left the index) is dropped.
     """
-    candidates = [
-        Candidate(
-            chunk_id=candidate.chunk_id,
-            score=signal.score,
-            channels=candidate.channels,
-        )
-        for candidate in fuse_by_rank(hits_by_channel)
-        if (signal := signals.get(candidate.chunk_id))
-    ]
-    return tuple(sorted(candidates, key=lambda candidate: -candidate.score))
+    known = [one for one in fuse_by_rank(hits_by_channel) if one.chunk_id in signals]
+    return _rescored(known, {one.chunk_id: signals[one.chunk_id].score(weights) for one in known})
 
 
 def fuse_by_scores(

@@ -22,7 +22,7 @@ from retrieval.channels.index import DENSE, LEXICAL
 from retrieval.direct import find_direct
 from retrieval.diversity import DEPTH, diversify
 from retrieval.evidence import Support, assess
-from retrieval.fusion import fuse_by_evidence, fuse_by_rank
+from retrieval.fusion import fuse_by_evidence, fuse_by_rank, fuse_by_scores, fuse_in_cascade
 from retrieval.hydration import HydratedPage, PageRequest, hydrate, read_texts
 from retrieval.iteration import PartFound, find_parts, merged
 from retrieval.query.conditions import narrowed
@@ -42,6 +42,7 @@ from retrieval.values import (
     SearchRequest,
     SearchResult,
 )
+from retrieval.weights import DEFAULT_BOUNDS, EvidenceBounds
 
 CONDITIONS_DROPPED = "conditions_dropped"
 AT_ONCE = 4  # searches of a batch side by side, each with a connection of its own
@@ -60,10 +61,11 @@ class Found:
     dropped: Mapping[Key, str] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
     parts: tuple[PartFound, ...] = ()
+    bounds: EvidenceBounds = DEFAULT_BOUNDS
 
     @property
     def evidence(self) -> Evidence:
-        return judge(self.recalled, self.page)
+        return judge(self.recalled, self.page, self.bounds)
 
 
 def search(
@@ -231,6 +233,7 @@ def find(run: Run, *, may_lag: bool = True) -> Found:
         dropped={**{one.chunk_id: whole.dropped[one.chunk_id] for one in fallen}, **below},
         degraded=(*recalled.degraded, *whole.degraded),
         parts=parts,
+        bounds=run.settings.bounds,
     )
 
 
@@ -283,9 +286,14 @@ def _read(run: Run, recalled: Recall, ranking: tuple[Candidate, ...]) -> tuple[P
 def rank(recalled: Recall, settings: SearchSettings) -> tuple[Candidate, ...]:
     """One ranking out of the channels' hits, best first."""
     hits = {name: recalled.hits[name] for name in (DENSE, LEXICAL, FAQ) if name in recalled.hits}
-    if {DENSE, LEXICAL} <= hits.keys() and settings.fusion is Fusion.EVIDENCE:
-        return fuse_by_evidence(hits, recalled.signals)
-    return fuse_by_rank(hits, k=settings.rrf_k)
+    if not {DENSE, LEXICAL} <= hits.keys() or settings.fusion is Fusion.RRF:
+        return fuse_by_rank(hits, k=settings.rrf_k)
+    if settings.fusion is Fusion.MINMAX:
+        share = settings.meaning_share
+        return fuse_by_scores(hits, weights={DENSE: share, LEXICAL: 1 - share})
+    if settings.fusion is Fusion.CASCADE:
+        return fuse_in_cascade(hits, bounds={DENSE: settings.evidence_cosine})
+    return fuse_by_evidence(hits, recalled.signals, weights=settings.weights)
 
 
 def _reranked(run: Run, text: str, ranking: tuple[Candidate, ...]) -> Reranked:
@@ -317,11 +325,11 @@ def _above(ranking: tuple[Candidate, ...], threshold: float | None) -> tuple[Can
     return ranking if threshold is None else tuple(one for one in ranking if one.score >= threshold)
 
 
-def judge(recalled: Recall, page: HydratedPage) -> Evidence:
+def judge(recalled: Recall, page: HydratedPage, bounds: EvidenceBounds) -> Evidence:
     """The evidence verdict over the first passages of the ranking."""
     signals = [recalled.signals[passage.chunk_id] for passage in page.judged]
     supports = [
         Support(terms=frozenset(passage.terms), cosine=signal.cosine, is_same_language=not signal.is_foreign)
         for passage, signal in zip(page.judged, signals, strict=True)
     ]
-    return assess(supports, recalled.idf)
+    return assess(supports, recalled.idf, bounds)

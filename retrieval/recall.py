@@ -23,9 +23,9 @@ from kb_platform.outages import OUTAGES
 from retrieval.channels.dense import read_cosines
 from retrieval.channels.faq import FAQ, FaqChannel, cosine_of
 from retrieval.channels.index import DENSE, LEXICAL, DenseChannel, IndexSnapshot, LexicalChannel
-from retrieval.channels.lexical import Traits, read_terms_with, read_traits
+from retrieval.channels.lexical import Traits, read_phrase_shares, read_terms_with, read_traits
 from retrieval.channels.protocol import Channel, ChannelQuery
-from retrieval.evidence import code_coverage, coverage, is_chinese
+from retrieval.evidence import coverages, is_chinese, quoted_phrases
 from retrieval.fusion import Signal
 from retrieval.question_vector import PendingVector, QuestionVector
 from retrieval.reach import Reach
@@ -191,30 +191,46 @@ def _look(ask: _Ask, snapshot: IndexSnapshot, reach: Reach, usable: frozenset[st
         keys = list(dict.fromkeys(hit.chunk_id for name in hits for hit in hits[name]))
         traits = read_traits(cursor, index.number, keys, terms)
         cosines = _cosines(cursor, index.number, vector, hits)
+        phrases = read_phrase_shares(cursor, keys, quoted_phrases(ask.request.text))
     idf = statistics.idf()
     if ask.character:  # any of the terms is all that was asked for
         traits = {chunk_id: _as_one(chunk, ask.character) for chunk_id, chunk in traits.items()}
         idf = {ask.character: max(idf.values())}
-    other_language = "en" if is_chinese(ask.request.text) else "zh"
-    signals = {
-        chunk_id: Signal(
-            cosine=cosines.get(chunk_id),
-            coverage=coverage(frozenset(chunk.terms), idf),
-            codes=code_coverage(frozenset(chunk.terms), idf),
-            is_foreign=chunk.language == other_language,
-        )
-        for chunk_id, chunk in traits.items()
-    }
     return Recall(
         generation=index.number,
         hits=hits,
-        signals=signals,
+        signals=_signals(ask, _Known(traits=traits, cosines=cosines, phrases=phrases), idf),
         terms={chunk_id: chunk.terms for chunk_id, chunk in traits.items()},
         idf=idf,
         vector=vector,
         degraded=tuple(sorted(ask.asked - hits.keys())),
         explanations=explanations,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """What was read of every chunk found."""
+
+    traits: Mapping[Key, Traits]
+    cosines: Mapping[Key, float]
+    phrases: Mapping[Key, float]
+
+
+def _signals(ask: _Ask, known: _Known, idf: Mapping[str, float]) -> dict[Key, Signal]:
+    other_language = "en" if is_chinese(ask.request.text) else "zh"
+    held = {chunk.terms for chunk in known.traits.values()}
+    shares = {terms: coverages(frozenset(terms), idf) for terms in held}
+    return {
+        key: Signal(
+            cosine=known.cosines.get(key),
+            coverage=shares[chunk.terms].words,
+            codes=shares[chunk.terms].codes,
+            phrases=known.phrases.get(key, 0.0),
+            is_foreign=chunk.language == other_language,
+        )
+        for key, chunk in known.traits.items()
+    }
 
 
 def _channels(snapshot: IndexSnapshot, usable: frozenset[str]) -> list[Channel]:

@@ -11,6 +11,20 @@ from typing import Any
 
 from kb_platform.runtime_config import declarations as declared
 from kb_platform.runtime_config import store
+from kb_platform.runtime_config.kinds import Decimal
+from retrieval.weights import DEFAULT_BOUNDS, DEFAULT_WEIGHTS, EvidenceBounds, EvidenceWeights
+
+_NUMBERS = {
+    "meaning_share": declared.MEANING_SHARE,
+    "cosine_spread": declared.COSINE_SPREAD,
+    "word_weight": declared.WORD_WEIGHT,
+    "code_weight": declared.CODE_WEIGHT,
+    "phrase_weight": declared.PHRASE_WEIGHT,
+    "foreign_bonus": declared.FOREIGN_BONUS,
+    "evidence_cosine": declared.EVIDENCE_COSINE,
+    "evidence_coverage": declared.EVIDENCE_COVERAGE,
+    "evidence_with_code": declared.EVIDENCE_WITH_CODE,
+}
 
 
 class Fusion(StrEnum):
@@ -18,6 +32,8 @@ class Fusion(StrEnum):
 
     EVIDENCE = "evidence"
     RRF = "rrf"
+    MINMAX = "minmax"
+    CASCADE = "cascade"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +47,8 @@ class SearchSettings:
     for none but the same. rerank: whether the configured reranker, if there is one, judges the first `rerank_candidates`
     again. conditions, follow_ups, parts: what is understood of a question; see `retrieval.query`.
     tables: whether questions are computed over the tables found.
+    meaning_share: what nearness counts in a fusion by scores, 0..1. The others are those of `weights`, of a fusion by
+    evidence, and of `bounds`, of evidence.
     """
 
     dense: bool = True
@@ -50,6 +68,33 @@ class SearchSettings:
     conditions: bool = True
     follow_ups: bool = True
     parts: bool = True
+    meaning_share: float = 0.7
+    cosine_spread: float = DEFAULT_WEIGHTS.spread
+    word_weight: float = DEFAULT_WEIGHTS.words
+    code_weight: float = DEFAULT_WEIGHTS.codes
+    phrase_weight: float = DEFAULT_WEIGHTS.phrases
+    foreign_bonus: float = DEFAULT_WEIGHTS.foreign
+    evidence_cosine: float = DEFAULT_BOUNDS.cosine
+    evidence_coverage: float = DEFAULT_BOUNDS.coverage
+    evidence_with_code: float = DEFAULT_BOUNDS.with_code
+
+    @property
+    def weights(self) -> EvidenceWeights:
+        return EvidenceWeights(
+            spread=self.cosine_spread,
+            words=self.word_weight,
+            codes=self.code_weight,
+            phrases=self.phrase_weight,
+            foreign=self.foreign_bonus,
+        )
+
+    @property
+    def bounds(self) -> EvidenceBounds:
+        return EvidenceBounds(
+            cosine=self.evidence_cosine,
+            coverage=self.evidence_coverage,
+            with_code=self.evidence_with_code,
+        )
 
     def changed(self, **overrides: Any) -> "SearchSettings":
         """The same with other values for one run. Raises TypeError for a knob that does not exist."""
@@ -85,4 +130,11 @@ def current() -> SearchSettings:
         conditions=store.get(declared.UNDERSTAND_CONDITIONS),
         follow_ups=store.get(declared.UNDERSTAND_FOLLOW_UPS),
         parts=store.get(declared.UNDERSTAND_PARTS),
+        **{name: _number(setting) for name, setting in _NUMBERS.items()},
     )
+
+
+def _number(setting: Decimal) -> float:
+    """The setting, or what it is without one where somebody has emptied it."""
+    value = store.get(setting)
+    return float(setting.default or 0) if value is None else value

@@ -288,7 +288,12 @@ FUSION = Choice(
     label=_("Merging"),
     help=_("How what was found by words and by meaning becomes one list."),
     default="evidence",
-    choices=(("evidence", _("By evidence")), ("rrf", _("By rank (RRF)"))),
+    choices=(
+        ("evidence", _("By evidence")),
+        ("rrf", _("By rank (RRF)")),
+        ("minmax", _("By score (weighted min-max)")),
+        ("cascade", _("One after the other (cascade)")),
+    ),
 )
 RRF_K = Number(
     name="retrieval.rrf_k",
@@ -297,6 +302,80 @@ RRF_K = Number(
     default=60,
     low=1,
     high=1000,
+)
+MEANING_SHARE = Decimal(
+    name="retrieval.meaning_share",
+    label=_("Share of meaning"),
+    help=_("Counts when merging by score, from 0 to 1; words have the rest."),
+    default=0.7,
+    low=0,
+    high=1,
+)
+COSINE_SPREAD = Decimal(  # this one and those below: retrieval.weights; `calibrate_retrieval` proposes values
+    name="retrieval.cosine_spread",
+    label=_("Unit of nearness"),
+    help=_("Counts when merging by evidence: a cosine of this size is worth 1."),
+    default=0.08,
+    low=0.01,
+    high=1,
+)
+WORD_WEIGHT = Decimal(
+    name="retrieval.word_weight",
+    label=_("Weight of words"),
+    help=_("For a passage that has all words of the question; rare words count more."),
+    default=3.0,
+    low=0,
+    high=100,
+)
+CODE_WEIGHT = Decimal(
+    name="retrieval.code_weight",
+    label=_("Weight of codes"),
+    help=_("For a passage that has the very codes and model numbers of the question, in addition."),
+    default=10.0,
+    low=0,
+    high=100,
+)
+PHRASE_WEIGHT = Decimal(
+    name="retrieval.phrase_weight",
+    label=_("Weight of quoted phrases"),
+    help=_("For a passage that has what is quoted in the question word for word, in addition."),
+    default=3.0,
+    low=0,
+    high=100,
+)
+FOREIGN_BONUS = Decimal(
+    name="retrieval.foreign_bonus",
+    label=_("Bonus of the other language"),
+    help=_("For a passage in another language than the question, which cannot have its words."),
+    default=0.5,
+    low=0,
+    high=100,
+)
+EVIDENCE_COSINE = Decimal(
+    name="retrieval.evidence_cosine",
+    label=_("Least nearness for an answer"),
+    help=_("A question is refused when no passage is so near and none has so many of its words."),
+    default=0.26,
+    low=-1,
+    high=1,
+)
+EVIDENCE_COVERAGE = Decimal(
+    name="retrieval.evidence_coverage",
+    label=_("Least share of words for an answer"),
+    help=_("See above."),
+    default=0.3,
+    low=0,
+    high=1,
+)
+EVIDENCE_WITH_CODE = Decimal(
+    name="retrieval.evidence_with_code",
+    label=_("Share of words that makes up for a missing code"),
+    help=_(
+        "With fewer words the evidence counts as weak when no passage has a code or number of the question."
+    ),
+    default=0.6,
+    low=0,
+    high=1,
 )
 SCORE_THRESHOLD = Decimal(
     name="retrieval.threshold",
@@ -449,6 +528,15 @@ SETTINGS: dict[str, Setting[Any]] = {
         FUSION,
         RRF_K,
         SCORE_THRESHOLD,
+        MEANING_SHARE,
+        COSINE_SPREAD,
+        WORD_WEIGHT,
+        CODE_WEIGHT,
+        PHRASE_WEIGHT,
+        FOREIGN_BONUS,
+        EVIDENCE_COSINE,
+        EVIDENCE_COVERAGE,
+        EVIDENCE_WITH_CODE,
         FOLD_DUPLICATES,
         DIVERSITY,
         CACHE_SECONDS,

@@ -257,8 +257,6 @@ DENSE_EXACT_ROWS = 5_000  # an exact scan takes about 2.4 µs a row
 DENSE_EXACT_SHARE, DENSE_EXACT_MAX_ROWS = 0.03, 20_000
 HNSW_EF_SEARCH = 200
 QUERY_EMBEDDING_TIMEOUT_S = 5.0  # later than this the search goes on without the dense channel
-EVIDENCE_COSINE = 0.26  # of centred vectors of the bundled model; another embedder may need another
-EVIDENCE_COVERAGE, EVIDENCE_COVERAGE_WITH_MISSING_CODE = 0.3, 0.6
 
 # --- streamed answers -------------------------------------------------------------------------------------
 

@@ -136,6 +136,25 @@ def read_traits(
     }
 
 
+def read_phrase_shares(
+    cursor: CursorWrapper, chunk_ids: Sequence[Key], phrases: Sequence[str]
+) -> dict[Key, float]:
+    """The share of `phrases` that each chunk holds word for word, 0..1, whatever their case, width and line breaks.
+
+    phrases: as `evidence.fold_phrase` gives them.
+    """
+    if not chunk_ids or not phrases:
+        return {}
+    cursor.execute(
+        "select id, (select avg((strpos(folded, phrase) > 0)::int) from unnest(%s::text[]) as p(phrase))::float8 "
+        "from ingestion_chunk, lateral (select "
+        "regexp_replace(lower(normalize(embedding_text, NFKC)), '\\s+', ' ', 'g') as folded) as text "
+        "where id = any(%s::bigint[])",
+        [list(phrases), list(chunk_ids)],
+    )
+    return dict(cursor.fetchall())
+
+
 def any_of(terms: Sequence[str]) -> str:
     """A tsquery that matches any of our own tokens. User text never reaches a query parser."""
     return " | ".join(map(quoted, terms))

@@ -1,7 +1,8 @@
 import pytest
 
-from retrieval.evidence import Support, assess, code_coverage, coverage
+from retrieval.evidence import Support, assess, coverage, coverages, quoted_phrases
 from retrieval.values import EvidenceLevel
+from retrieval.weights import EvidenceBounds
 
 IDF = {"hotel": 1.0, "cap": 1.0, "lisbon": 2.0}
 
@@ -54,5 +55,19 @@ def test_a_code_that_no_passage_holds_makes_the_evidence_weak():
 
 def test_whole_codes_are_told_from_numbers_and_quantities():
     idf = {"xk-200a": 4.0, "xk": 2.0, "200a": 2.0, "1963": 3.0, "15天": 3.0, "pump": 2.0}
-    assert code_coverage(frozenset({"xk-200a", "200a"}), idf) == pytest.approx(6 / 16)
-    assert code_coverage(frozenset({"1963", "15天", "pump", "xk"}), idf) == 0.0
+    assert coverages(frozenset({"xk-200a", "200a"}), idf).codes == pytest.approx(6 / 16)
+    assert coverages(frozenset({"1963", "15天", "pump", "xk"}), idf).codes == 0.0
+
+
+def test_quoted_phrases_are_read_in_the_marks_of_both_languages():
+    question = (
+        'Where is "Grade P8 " said, “once  more”, 「三级医院」 or 《ＧＢ 手册》? It\'s "x" or "Grade P8".'
+    )
+    assert quoted_phrases(question) == ("grade p8", "once more", "三级医院", "gb 手册")
+    assert quoted_phrases('an inch is 2.54 cm, 5" pipe') == ()
+
+
+def test_bounds_are_those_of_the_settings():
+    near = [support(cosine=0.3)]
+    assert assess(near, IDF, EvidenceBounds(cosine=0.35)).level is EvidenceLevel.NONE
+    assert assess(near, IDF, EvidenceBounds(cosine=0.35, coverage=0.0)).level is EvidenceLevel.ENOUGH
