@@ -8,15 +8,15 @@ the bell: a job is found by its row, whatever became of the message.
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import DatabaseError, connection, transaction
-from django.db.models import F, Q
-from django.db.models.functions import Least
+from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce, Least
 from django.utils import timezone
 
 from ingestion import turns
@@ -35,6 +35,7 @@ EXCUSED = "-"  # in the place of a holder that was told to stop
 BELLS_AT_ONCE = 4  # whoever comes works until nothing is left
 PAUSE_S = {"failed_once": 5, "surroundings": 2, "made_way": 0, "no_space": 30, "no_model": 30}
 FIRST_STEP = {IngestJob.Stage.PARSE: VersionState.PARSING, IngestJob.Stage.EMBED: VersionState.EMBEDDING}
+UNITS = {IngestJob.Stage.PARSE: "pages", IngestJob.Stage.EMBED: "chunks"}
 BELLS = {
     IngestJob.Stage.PARSE: ("ingestion.tasks.parse_ready", "parse"),
     IngestJob.Stage.EMBED: ("ingestion.tasks.embed_ready", "embed"),
@@ -55,6 +56,11 @@ class Lease:
     stage: str
     failures: int = 0
     began: float = field(default_factory=time.monotonic, compare=False)
+
+    @property
+    def is_first(self) -> bool:
+        """Nobody claimed the job before: no earlier try left anything behind."""
+        return self.fence == 1
 
 
 def new_job(version: DocumentVersion, *, collection_id: int, priority: int) -> IngestJob:
@@ -83,59 +89,72 @@ def claim_batch(stage: str, *, most_jobs: int, most_chunks: int, holder: str = "
     first = _claim_next(stage, holder)
     if first is None:
         return []
-    leases = [first]
-    chunks = _chunks(first)
-    while not first.failures and len(leases) < most_jobs:
-        small = Q(failures=0, lease_until=None, version__chunk_count__lte=most_chunks - chunks)
-        lease = _claim_next(stage, holder, small)
-        if lease is None:
-            break
-        leases.append(lease)
-        chunks += _chunks(lease)
-    return leases
-
-
-def _chunks(lease: Lease) -> int:
-    return DocumentVersion.objects.values_list("chunk_count", flat=True).get(pk=lease.version_id)
+    if first.failures or most_jobs < 2:
+        return [first]
+    chunks = DocumentVersion.objects.values_list("chunk_count", flat=True).get(pk=first.version_id)
+    return [first, *_claim_more(stage, holder, most_jobs - 1, most_chunks - chunks)]
 
 
 @transaction.atomic
-def _claim_next(stage: str, holder: str, wanted: Q | None = None) -> Lease | None:
-    """The job whose turn it is, among those `wanted`. Jobs that ended three workers are given up on the way."""
+def _claim_more(stage: str, holder: str, most_jobs: int, most_chunks: int) -> list[Lease]:
+    """The jobs whose turn is next, as far as they fit, taken together. None of them was ever given back or lost."""
+    fitting = []
+    for job in turns.next_in_turn(stage, most_jobs):
+        if not job.failures and job.lease_until is None and job.version.chunk_count <= most_chunks:
+            most_chunks -= job.version.chunk_count
+            fitting.append(job.pk)
+    free = turns.free(stage).filter(pk__in=fitting, failures=0, lease_until=None)
+    locked = {job.pk: job for job in free.select_for_update(skip_locked=True)}
+    return _hand_out([locked[pk] for pk in fitting if pk in locked], stage, holder)
+
+
+@transaction.atomic
+def _claim_next(stage: str, holder: str) -> Lease | None:
+    """The job whose turn it is. Jobs that ended three workers are given up on the way."""
     for jobs in turns.in_turn(stage):
-        rows = jobs.filter(wanted) if wanted else jobs
-        rows = rows.select_for_update(skip_locked=True, of=("self",)).select_related("version")
+        rows = jobs.select_for_update(skip_locked=True, of=("self",)).select_related("version")
         while job := rows.first():
             if job.lease_until is not None and job.holder != EXCUSED:  # the last holder fell silent
                 job.failures += 1
+                job.save(update_fields=["failures"])
             if job.failures < MAX_FAILURES:
-                return _hand_out(job, stage, holder)
+                return _hand_out([job], stage, holder)[0]
             end(job, IngestJob.State.FAILED, VersionState.QUARANTINED, "workers_died", attempts=job.failures)
     return None
 
 
-def _hand_out(job: IngestJob, stage: str, holder: str) -> Lease:
-    now = timezone.now()
-    job.state, job.holder = IngestJob.State.RUNNING, holder
-    job.fence += 1
-    job.lease_until, job.heartbeat_at = now + LEASE, now
-    job.started_at, job.claimed_at = job.started_at or now, now
-    job.progress_done, job.not_before = 0, None
-    job.deadline = now + min(stall_limit(), whole_limit())
-    job.save()
-    first = FIRST_STEP[IngestJob.Stage(stage)]
-    DocumentVersion.objects.filter(pk=job.version_id).update(
-        state=first
-    )  # again, when a later step was broken off
-    tell(
-        job.version_id,
-        ProcessingEvent.Kind.STARTED,
-        stage=first,
-        attempt=job.failures + 1,
+def _hand_out(jobs: list[IngestJob], stage: str, holder: str) -> list[Lease]:
+    """Leases of locked jobs."""
+    if not jobs:
+        return []
+    now, step = timezone.now(), IngestJob.Stage(stage)
+    versions = [job.version_id for job in jobs]
+    IngestJob.objects.filter(pk__in=[job.pk for job in jobs]).update(
+        state=IngestJob.State.RUNNING,
+        holder=holder,
+        fence=F("fence") + 1,
+        lease_until=now + LEASE,
+        heartbeat_at=now,
+        started_at=Coalesce("started_at", now),
+        claimed_at=now,
+        progress_done=0,
+        progress_unit=UNITS[step],
+        not_before=None,
+        deadline=now + min(stall_limit(), whole_limit()),
     )
-    return Lease(
-        job_id=job.pk, version_id=job.version_id, fence=job.fence, stage=stage, failures=job.failures
+    first = FIRST_STEP[step]  # again, when a later step was broken off
+    DocumentVersion.objects.filter(pk__in=versions).update(state=first)
+    started = ProcessingEvent.Kind.STARTED
+    ProcessingEvent.objects.bulk_create(
+        ProcessingEvent(version_id=job.version_id, kind=started, stage=first, attempt=job.failures + 1)
+        for job in jobs
     )
+    return [
+        Lease(
+            job_id=job.pk, version_id=job.version_id, fence=job.fence + 1, stage=stage, failures=job.failures
+        )
+        for job in jobs
+    ]
 
 
 def stall_limit() -> timedelta:
@@ -183,6 +202,36 @@ def note(lease: Lease, *, state: str | None = None, done: int = 0, total: int = 
     if changed and state not in FIRST_STEP.values():  # those are told when the job is claimed
         facts = {"attempt": lease.failures + 1, "done": done, "unit": unit}
         tell(lease.version_id, ProcessingEvent.Kind.STARTED, stage=state, **facts)
+
+
+@transaction.atomic
+def begin_publishing(leases: Sequence[Lease]) -> None:
+    """All chunks of these are embedded. Lost leases are passed over: each is looked at again when it is published."""
+    ours = Q()
+    for lease in leases:
+        ours |= Q(pk=lease.job_id, fence=lease.fence)
+    held_now = IngestJob.objects.filter(ours, ended_at=None, cancel_requested=False).order_by("pk")
+    jobs = list(held_now.select_for_update(of=("self",)).select_related("version"))
+    unit, step = UNITS[IngestJob.Stage.EMBED], VersionState.PUBLISHING
+    chunks = Subquery(DocumentVersion.objects.filter(pk=OuterRef("version_id")).values("chunk_count"))
+    IngestJob.objects.filter(pk__in=[job.pk for job in jobs]).update(
+        progress_done=chunks,
+        progress_total=chunks,
+        progress_unit=unit,
+        deadline=Least(F("claimed_at") + whole_limit(), timezone.now() + stall_limit()),
+    )
+    DocumentVersion.objects.filter(pk__in=[job.version_id for job in jobs]).update(state=step)
+    ProcessingEvent.objects.bulk_create(
+        ProcessingEvent(
+            version_id=job.version_id,
+            kind=ProcessingEvent.Kind.STARTED,
+            stage=step,
+            attempt=job.failures + 1,
+            done=job.version.chunk_count,
+            unit=unit,
+        )
+        for job in jobs
+    )
 
 
 def note_pages(lease: Lease, done: int, total: int) -> None:

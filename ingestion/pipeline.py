@@ -57,7 +57,6 @@ def read(lease: Lease, counter: TokenCounter) -> None:
     """Parse and chunk one version, and hand it on to be embedded. A file that cannot be used ends here, with a reason."""
     version = DocumentVersion.objects.select_related("document__collection").get(pk=lease.version_id)
     version.chunking = version.document.collection.chunking
-    ledger.note(lease, state=VersionState.PARSING, unit="pages")
     try:
         parsed = parse_file(
             blobs.path_of(version.blob),
@@ -114,8 +113,10 @@ def _store_draft(
     """Everything read from the file, beside what is live, and the job's next stage, in one transaction."""
     document = Document.objects.select_for_update(of=("self",)).get(pk=version.document_id)
     ledger.lock(lease)
-    Element.objects.filter(version=version).delete()
-    Section.objects.filter(version=version).delete()  # and with them the chunks
+    if not lease.is_first:
+        Element.objects.filter(version=version).delete()
+        Section.objects.filter(version=version).delete()  # and with them the chunks
+        VersionPart.objects.filter(version=version).exclude(role=PartRole.RECORDING).delete()
     Element.objects.bulk_create(
         [
             Element(
@@ -135,7 +136,6 @@ def _store_draft(
         ],
         batch_size=INSERT_BATCH,
     )
-    VersionPart.objects.filter(version=version).exclude(role=PartRole.RECORDING).delete()
     VersionPart.objects.bulk_create(
         [
             VersionPart(
@@ -258,9 +258,9 @@ def embed_and_publish(leases: Sequence[Lease], embedder: Embedder) -> None:
     ):
         by_version[chunk.version_id].append(chunk)
     vectors = _embed(chunks, embedder)
+    ledger.begin_publishing(leases)
     for lease, own in chunks.items():
         try:
-            ledger.note(lease, state=VersionState.PUBLISHING, done=len(own), total=len(own), unit="chunks")
             publish(lease, own, [vectors[bytes(chunk.text_hash)] for chunk in own])
         except (StaleLease, KeyError) as lost:
             log.info(
@@ -309,7 +309,8 @@ def publish(lease: Lease, chunks: Sequence[Chunk], vectors: Sequence[NDArray[np.
     rechunking.request_if_outdated(document, version)
     attachments.follow(document, version, job)
     state = VersionState.PARTLY_LIVE if quality.lacks_parts(version.quality) else VersionState.LIVE
-    ledger.end_lease(lease, IngestJob.State.SUCCEEDED, state, "")
+    job.version = version
+    ledger.end(job, IngestJob.State.SUCCEEDED, state)
     log.info("live", extra={"file": version.file_name, "version": version.number, "chunks": len(chunks)})
 
 

@@ -58,7 +58,8 @@ def _turns(stage: str) -> Iterator[None]:
     """Go on for a task's time, then call a successor, so that other tasks get their turn."""
     end = time.monotonic() + TASK_S
     while time.monotonic() < end:
-        yield
+        with configuration.read_once():
+            yield
     ledger.ring(stage)
 
 
@@ -124,7 +125,7 @@ def at_work(leases: list[Lease]) -> Iterator[None]:
     unexpected is counted against it.
     """
     try:
-        with ledger.heartbeat(leases), configuration.read_once():
+        with ledger.heartbeat(leases):
             yield
     except StaleLease:
         log.info("job taken over, cancelled, or put behind short ones")

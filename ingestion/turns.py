@@ -71,6 +71,13 @@ def in_turn(stage: str) -> Iterator[Any]:
         yield free(stage, with_long=with_long).filter(**flow._asdict()).order_by("id")
 
 
+def next_in_turn(stage: str, most: int) -> list[IngestJob]:
+    """`upcoming`, and nobody else claims any before the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("select pg_advisory_xact_lock(%s)", [CLAIM_LOCK])
+    return upcoming(stage, most)
+
+
 def _flows(stage: str, now: datetime, with_long: bool) -> list[Flow]:
     with connection.cursor() as cursor:
         cursor.execute(_FLOWS, {"stage": stage, "now": now, "long": with_long})
@@ -105,7 +112,8 @@ def has_long_place(stage: str, *, beside: int = 0) -> bool:
     running = IngestJob.objects.filter(
         stage=stage, ended_at=None, is_long=True, lease_until__gt=timezone.now()
     ).exclude(pk=beside)
-    return running.count() < max(slots("parse") - 1, 1)
+    count = running.count()
+    return count == 0 or count < max(slots("parse") - 1, 1)
 
 
 def is_long(seconds: float, done: int, total: int) -> bool:

@@ -269,7 +269,7 @@ class _Run:
         self._explain()
 
     def _attend(self, read_end: int) -> None:
-        started = time.monotonic()
+        started = watched = time.monotonic()
         with selectors.DefaultSelector() as selector:
             selector.register(read_end, selectors.EVENT_READ, self._on_result)
             selector.register(self.server.control, selectors.EVENT_READ, self._on_answer)
@@ -277,13 +277,17 @@ class _Run:
                 for key, _events in selector.select(timeout=_WATCH_EVERY_S):
                     if not key.data(key.fd):
                         selector.unregister(key.fileobj)
-                if self.watch is not None and self.status is None:
+                if self.watch is not None and self._is_going_on_since(watched):
+                    watched = time.monotonic()
                     self.watch(self.done, self.total)
                 if self.status is None and time.monotonic() - started > self._wall_s():
                     self._kill(Rejected("timeout", seconds=int(self._wall_s())))
         os.set_blocking(read_end, False)
         while self._on_result(read_end):
             pass
+
+    def _is_going_on_since(self, moment: float) -> bool:
+        return self.status is None and time.monotonic() - moment >= _WATCH_EVERY_S
 
     def _wall_s(self) -> float:
         per_page = self.limits.wall_per_page_s * min(self.total, MAX_PAGES)
