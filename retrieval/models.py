@@ -14,6 +14,10 @@ class SearchTrace(models.Model):
 
     trace_id = models.CharField(max_length=32, unique=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    as_user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+",
+        help_text="Whose rights a replay was made with; none for one's own",
+    )  # fmt: skip
     query = models.TextField()
     mode = models.CharField(max_length=20)
     filters: Any = models.JSONField(default=dict)
@@ -31,6 +35,13 @@ class SearchTrace(models.Model):
     )
     evidence = models.CharField(max_length=10, blank=True)
     explanations: Any = models.JSONField(default=dict, help_text="How each channel went about it")
+    shown: Any = models.JSONField(default=list, help_text="Keys of the page that was given, best first")
+    offset = models.PositiveIntegerField(default=0, help_text="Results before that page")
+    terms: Any = models.JSONField(default=dict, help_text="The question's terms with their weights (idf)")
+    changed: Any = models.JSONField(default=list, help_text="Knobs that were set for this run alone")
+    is_partly_hidden = models.BooleanField(
+        default=False, help_text="Those rights opened something that was closed to the maker of the replay"
+    )
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     def __str__(self) -> str:
@@ -126,3 +137,47 @@ class Feedback(models.Model):
 
     def __str__(self) -> str:
         return self.vote
+
+
+class EvaluationCase(models.Model):
+    """A question whose right passages people have marked: what the ranking is measured by."""
+
+    class Kind(models.TextChoices):
+        EXACT = "exact", _("Exact: a name, number or code")
+        SEMANTIC = "semantic", _("By meaning: in other words")
+        CROSS_LANGUAGE = "cross_language", _("In the other language")
+        MULTI_HOP = "multi_hop", _("Needs several passages")
+        UNANSWERABLE = "unanswerable", _("Without an answer")
+
+    uid = models.UUIDField(default=new_uid, unique=True, editable=False)
+    question = models.TextField()
+    language = models.CharField(max_length=10)
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    note = models.CharField(max_length=500, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+
+    def __str__(self) -> str:
+        return str(self.uid)
+
+
+class CasePassage(models.Model):
+    """A passage that answers a case: elements of a version with their words, so that it outlives any cutting into chunks."""
+
+    case = models.ForeignKey(EvaluationCase, on_delete=models.CASCADE, related_name="passages")
+    document = models.ForeignKey("ingestion.Document", on_delete=models.CASCADE, related_name="+")
+    version = models.ForeignKey("ingestion.DocumentVersion", on_delete=models.CASCADE, related_name="+")
+    first_element = models.PositiveIntegerField()
+    last_element = models.PositiveIntegerField()
+    quote = models.TextField()
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"elements {self.first_element} to {self.last_element}"

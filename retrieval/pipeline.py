@@ -32,7 +32,7 @@ from retrieval.recall import Recall, recall
 from retrieval.reranking.stage import RERANK, Reranked, rerank_as_configured
 from retrieval.search_settings import Fusion, SearchSettings, current
 from retrieval.snapshot import read_snapshot
-from retrieval.tracing import Outcome, Timings, store_trace
+from retrieval.tracing import Outcome, Replay, Timings, store_trace
 from retrieval.values import (
     Candidate,
     Evidence,
@@ -69,11 +69,16 @@ class Found:
 
 
 def search(
-    request: SearchRequest, *, principal: Principal, generation: IndexGeneration | None = None
+    request: SearchRequest,
+    *,
+    principal: Principal,
+    generation: IndexGeneration | None = None,
+    replay: Replay | None = None,
 ) -> SearchResult:
     """The page of passages that fit the request best, of those open to the principal now.
 
-    generation: another one than the active, for evaluation. Raises Unavailable before the index is set up.
+    generation: another one than the active, for evaluation. replay: whose trace it becomes, when not the principal's.
+    Raises Unavailable before the index is set up.
     """
     timings = Timings()
     settings = request.settings or current()
@@ -99,7 +104,7 @@ def search(
             passages=() if request.offset else page.passages,
         )
     outcome = Outcome(
-        trace_id=trace_id() or new_trace_id(),
+        trace_id=replay.trace_id if replay else trace_id() or new_trace_id(),
         generation=recalled.generation,
         candidates=found.ranking,
         degraded=found.degraded,
@@ -115,9 +120,14 @@ def search(
             "database": recalled.database,
             **_explained(understood, found, notes),
             **({"direct": {"kind": direct.kind, **direct.detail}} if direct else {}),
+            "same_text": _texts(page.folded),
         },
+        shown=tuple(passage.chunk_id for passage in page.passages),
+        signals=recalled.signals,
+        terms=recalled.terms,
+        idf=recalled.idf,
     )
-    store_trace(request, outcome, principal=principal)
+    store_trace(request, outcome, principal=principal, replay=replay)
     return SearchResult(
         passages=page.passages,
         evidence=evidence,
@@ -131,6 +141,11 @@ def search(
         idf=recalled.idf,
         query_vector=recalled.vector.vector if recalled.vector else None,
     )
+
+
+def _texts(folded: Mapping[Key, Key]) -> dict[str, str]:
+    """Keys as JSON has them."""
+    return {str(key): str(above) for key, above in folded.items()}
 
 
 async def search_async(request: SearchRequest, *, principal: Principal) -> SearchResult:

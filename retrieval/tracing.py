@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from django.db import DatabaseError, connection, transaction
@@ -13,6 +13,7 @@ from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
 from ingestion.models import Chunk
 from kb_platform.errors import NotFound
+from retrieval.fusion import Signal
 from retrieval.models import SearchTrace
 from retrieval.search_settings import SearchSettings
 from retrieval.values import Candidate, Key, SearchRequest
@@ -85,10 +86,30 @@ class Outcome:
     hidden_count: int = 0
     evidence: str = ""
     explanations: Mapping[str, Any] = field(default_factory=dict)
+    shown: tuple[Key, ...] = ()
+    signals: Mapping[Key, Signal] = field(default_factory=dict)
+    terms: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+    idf: Mapping[str, float] = field(default_factory=dict)
 
 
-def store_trace(request: SearchRequest, outcome: Outcome, *, principal: Principal) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """A search made to look at it: whose trace it becomes, under which id, and which knobs were set for it alone.
+
+    is_partly_hidden: whether it is made as somebody who sees what the owner does not.
+    """
+
+    trace_id: str
+    owner: Principal
+    changed: tuple[str, ...] = ()
+    is_partly_hidden: bool = False
+
+
+def store_trace(
+    request: SearchRequest, outcome: Outcome, *, principal: Principal, replay: Replay | None = None
+) -> None:
     """Write the row. A failure is logged and never reaches the reader."""
+    owner = replay.owner if replay else principal
     try:
         with transaction.atomic():
             with (
@@ -97,59 +118,140 @@ def store_trace(request: SearchRequest, outcome: Outcome, *, principal: Principa
                 cursor.execute("set local synchronous_commit = off")
             SearchTrace.objects.create(
                 trace_id=outcome.trace_id,
-                user_id=principal.user_id,
+                user_id=owner.user_id,
+                as_user_id=principal.user_id if owner.user_id != principal.user_id else None,
+                is_partly_hidden=replay is not None and replay.is_partly_hidden,
+                changed=list(replay.changed) if replay else [],
                 query=request.text,
                 mode=request.mode.value,
                 filters=request.filters.as_json(),
                 generation=outcome.generation,
                 degraded=list(outcome.degraded),
                 timings_ms=outcome.timings_ms,
-                candidates=[_as_json(candidate) for candidate in outcome.candidates],
+                candidates=[_as_json(candidate, outcome) for candidate in outcome.candidates],
+                shown=list(outcome.shown),
+                offset=request.offset,
+                terms={term: round(weight, 4) for term, weight in outcome.idf.items()},
                 settings=outcome.settings.as_json(),
                 spans=[asdict(span) for span in outcome.spans],
                 dropped={str(key): reason for key, reason in outcome.dropped.items()},
                 hidden_count=outcome.hidden_count,
                 evidence=outcome.evidence,
-                explanations=dict(outcome.explanations),
+                explanations=_explanations(outcome),
             )
     except DatabaseError as error:
         log.warning("a search trace could not be stored", extra={"cause": str(error)})
 
 
-def _as_json(candidate: Candidate) -> dict[str, Any]:
-    channels = {name: [hit.rank, round(hit.score, 6)] for name, hit in candidate.channels.items()}
-    return {"chunk": candidate.chunk_id, "score": round(candidate.score, 8), **channels}
+def _explanations(outcome: Outcome) -> dict[str, Any]:
+    """As the channels gave them, less words that a document brought in (those that a lone character stood for)."""
+    return {
+        name: {**told, "matching": [word for word in told["matching"] if word in outcome.idf]}
+        if isinstance(told, Mapping) and "matching" in told
+        else told
+        for name, told in outcome.explanations.items()
+    }
+
+
+def _as_json(candidate: Candidate, outcome: Outcome) -> dict[str, Any]:
+    """Ids, ranks and numbers; of words only those of the question, never one that a document brought in."""
+    key = candidate.chunk_id
+    entry: dict[str, Any] = {"chunk": key, "score": round(candidate.score, 8)}
+    entry |= {name: [hit.rank, round(hit.score, 6)] for name, hit in candidate.channels.items()}
+    if signal := outcome.signals.get(key):
+        values = ((part, getattr(signal, part)) for part in _PARTS)
+        entry["signal"] = {
+            part: round(value, 4) if isinstance(value, float) else value for part, value in values
+        }
+    if words := [term for term in outcome.terms.get(key, ()) if term in outcome.idf]:
+        entry["terms"] = words
+    return entry
+
+
+_PARTS = tuple(part.name for part in fields(Signal))
+BESIDES = frozenset({"chunk", "score", "rank", "signal", "terms"})
+"""What an entry of a candidate holds besides its channels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownTrace:
-    """A trace as one reader may see it: candidates that are hidden from them are left out."""
+    """A trace as one reader may see it: candidates that are hidden from them are left out and counted.
+
+    Where a replay was made as somebody who sees more than its maker, all numbers go that depend on what is hidden: scores,
+    weights of words, the verdict and what the channels told. Ranks, and how many were left out, remain.
+    """
 
     trace: SearchTrace
     candidates: tuple[dict[str, Any], ...]
+    left_out: int
+
+    @property
+    def is_withheld(self) -> bool:
+        return self.trace.is_partly_hidden or (self.trace.as_user_id is not None and self.left_out > 0)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        return frozenset(str(candidate["chunk"]) for candidate in self.candidates)
+
+    @property
+    def dropped(self) -> dict[str, str]:
+        """Why a candidate is not among the results, by key."""
+        return {key: reason for key, reason in self.trace.dropped.items() if key in self.keys}
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Keys of the page that was given, with "" for what is hidden."""
+        return tuple(str(key) if str(key) in self.keys else "" for key in self.trace.shown)
+
+    @property
+    def evidence(self) -> str:
+        return "" if self.is_withheld else self.trace.evidence
+
+    @property
+    def terms(self) -> dict[str, float]:
+        return {} if self.is_withheld else self.trace.terms
+
+    @property
+    def explanations(self) -> dict[str, Any]:
+        told = dict(self.trace.explanations)
+        same = {
+            key: above for key, above in told.get("same_text", {}).items() if {key, above} <= self.keys
+        }
+        kept = {"cached": told.get("cached", False)} if self.is_withheld else told
+        return {**kept, "same_text": same}
 
 
 def visible_trace(principal: Principal, trace_id: str) -> ShownTrace:
-    """One's own trace. Raises NotFound for all others, also to administrators: a trace holds what somebody asked."""
+    """One's own trace. Raises NotFound for all others, also to administrators: a trace holds what somebody asked.
+
+    One that was made as somebody else is open to its maker while they administer.
+    """
     traces = SearchTrace.objects.filter(trace_id=trace_id.replace("\x00", ""), user_id=principal.user_id)
-    trace = traces.select_related("user").first()
-    if trace is None:
+    trace = traces.select_related("user", "as_user").first()
+    if trace is None or (trace.as_user_id is not None and not principal.is_administrator):
         raise NotFound()
-    return ShownTrace(
-        trace=trace, candidates=_visible_candidates(trace.candidates, visible_scopes(principal))
-    )
+    candidates = _visible_candidates(trace, visible_scopes(principal))
+    shown = ShownTrace(trace=trace, candidates=candidates, left_out=len(trace.candidates) - len(candidates))
+    return replace(shown, candidates=tuple(map(_ranks_only, candidates))) if shown.is_withheld else shown
 
 
-def _visible_candidates(
-    candidates: Sequence[dict[str, Any]], scopes: Sequence[int]
-) -> tuple[dict[str, Any], ...]:
+def _visible_candidates(trace: SearchTrace, scopes: Sequence[int]) -> tuple[dict[str, Any], ...]:
+    """With their rank. A passage from elsewhere is its asker's own: it was found with their rights there."""
+    ranked = [{**candidate, "rank": rank} for rank, candidate in enumerate(trace.candidates, start=1)]
+    chunk_ids = [entry["chunk"] for entry in ranked if isinstance(entry["chunk"], int)]
     visible = set(
-        Chunk.objects.filter(
-            id__in=[candidate["chunk"] for candidate in candidates], document__scope_id__in=scopes
-        ).values_list("id", flat=True)
+        Chunk.objects.filter(id__in=chunk_ids, document__scope_id__in=scopes).values_list("id", flat=True)
     )
+    is_own = trace.as_user_id is None
     return tuple(
-        {**candidate, "rank": rank}
-        for rank, candidate in enumerate(candidates, start=1)
-        if candidate["chunk"] in visible
+        entry
+        for entry in ranked
+        if entry["chunk"] in visible or (is_own and isinstance(entry["chunk"], str))
     )
+
+
+def _ranks_only(entry: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: entry[name] for name in ("chunk", "rank", "terms") if name in entry}
+    return kept | {
+        name: [value[0], None] for name, value in entry.items() if name not in BESIDES and isinstance(value, list)
+    }
