@@ -22,6 +22,7 @@ GROUPS = (
             "scope.created": _("Made an access list"),
             "scope.handed_over": _("Handed over to Administrators"),
             "document.follows_collection": _("Let the document follow its collection"),
+            "search.run_as": _("Searched with somebody’s rights"),
         },
     ),
     ActionGroup(
@@ -124,6 +125,8 @@ GROUPS = (
             "setting.changed": _("Changed a setting"),
             "audit.exported": _("Exported the audit log"),
             "conversations.deleted": _("Deleted the own chats"),
+            "case.created": _("Saved a test case"),
+            "case.deleted": _("Deleted a test case"),
         },
     ),
 )

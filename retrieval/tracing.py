@@ -214,9 +214,7 @@ class ShownTrace:
     @property
     def explanations(self) -> dict[str, Any]:
         told = dict(self.trace.explanations)
-        same = {
-            key: above for key, above in told.get("same_text", {}).items() if {key, above} <= self.keys
-        }
+        same = {key: above for key, above in told.get("same_text", {}).items() if {key, above} <= self.keys}
         kept = {"cached": told.get("cached", False)} if self.is_withheld else told
         return {**kept, "same_text": same}
 
@@ -244,14 +242,14 @@ def _visible_candidates(trace: SearchTrace, scopes: Sequence[int]) -> tuple[dict
     )
     is_own = trace.as_user_id is None
     return tuple(
-        entry
-        for entry in ranked
-        if entry["chunk"] in visible or (is_own and isinstance(entry["chunk"], str))
+        entry for entry in ranked if entry["chunk"] in visible or (is_own and isinstance(entry["chunk"], str))
     )
 
 
 def _ranks_only(entry: dict[str, Any]) -> dict[str, Any]:
     kept = {name: entry[name] for name in ("chunk", "rank", "terms") if name in entry}
     return kept | {
-        name: [value[0], None] for name, value in entry.items() if name not in BESIDES and isinstance(value, list)
+        name: [value[0], None]
+        for name, value in entry.items()
+        if name not in BESIDES and isinstance(value, list)
     }

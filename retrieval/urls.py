@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from retrieval.views import ask, conversations, library, own_data, reranker, search, source
+from retrieval.views import ask, conversations, debugger, library, own_data, reranker, search, source
 
 urlpatterns = [
     path("", ask.ask, name="ask"),
@@ -17,6 +17,13 @@ urlpatterns = [
     path("library/<str:uid>", library.library_collection, name="library_collection"),
     path("system/settings/models/try", reranker.reranker_try, name="reranker_try"),
     path("search", search.search_page, name="search"),
+    path("traces/<str:trace_id>", debugger.why, name="why"),
+    path("manage/debugger", debugger.debugger, name="debugger"),
+    path("manage/debugger/<str:trace_id>", debugger.debugger_trace, name="debugger_trace"),
+    path("manage/debugger/<str:trace_id>/case", debugger.debugger_case, name="debugger_case"),
+    path("manage/cases", debugger.evaluation_cases, name="evaluation_cases"),
+    path("manage/cases/export", debugger.evaluation_cases_export, name="evaluation_cases_export"),
+    path("manage/cases/<str:uid>/delete", debugger.evaluation_case_delete, name="evaluation_case_delete"),
     path("d/<str:uid>", source.source, name="source"),
     path("d/<str:uid>/p/<int:page>", source.source, name="source_page"),
 ]

@@ -23,7 +23,7 @@ AREAS = (
     Area(key="general", label=_("General"), sub=_("Name, language and appearance."), icon="settings"),
     Area(key="access", label=_("Sign-in and access"), sub=_("How people sign in, and for how long."), icon="lock"),
     Area(key="uploads", label=_("Uploads"), sub=_("Which files may be uploaded."), icon="upload"),
-    Area(key="retrieval", label=_("Search"), sub=_("What is searched, and what counts."), icon="route"),
+    Area(key="retrieval", label=_("Search"), sub=_("What is searched, and what counts."), icon="route", trial="debugger", tries_unsaved=True),
     Area(key="processing", label=_("Processing"), sub=_("How long a file may take, and how many may wait."), icon="activity"),
     Area(key="models", label=_("Models"), sub=_("Which models help to search. Keys are write-only."), icon="cpu", trial="reranker_try"),
     Area(key="network", label=_("Outgoing connections"), sub=_("Which servers this site may call."), icon="plug-connected"),

@@ -265,13 +265,14 @@ class Choices(Setting[tuple[str, ...]]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Area:
-    """trial: the route of a page on which what is set here can be tried."""
+    """trial: the route of a page on which what is set here can be tried. tries_unsaved: it also takes the form as it is."""
 
     key: str
     label: StrOrPromise
     sub: StrOrPromise
     icon: str
     trial: str = ""
+    tries_unsaved: bool = False
 
 
 EFFECTS: dict[Effect, tuple[str, str, StrOrPromise]] = {  # class of the tag, icon, words

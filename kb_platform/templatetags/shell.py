@@ -30,12 +30,16 @@ register = Library()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RailItem:
-    """`routes` are the route names under which the item is current; the first is where it leads."""
+    """`routes` are the route names under which the item is current; the first is where it leads.
+
+    only_if: the name of a context value that must hold for the item to be there.
+    """
 
     label: StrOrPromise
     icon: str
     routes: tuple[str, ...]
     for_administrators: bool = False
+    only_if: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +112,17 @@ MANAGE = (
         ),
     ),
     RailGroup(
+        label=_("Quality"),
+        items=(
+            RailItem(
+                label=_("Retrieval debugger"),
+                icon="route",
+                routes=("debugger", "debugger_trace", "debugger_case", "evaluation_cases"),
+                only_if="may_debug",
+            ),
+        ),
+    ),
+    RailGroup(
         label=_("System"),
         items=(
             RailItem(label=_("Processing"), icon="activity", routes=("processing",), for_administrators=True),
@@ -152,9 +167,21 @@ def _link(item: RailItem, current: str) -> dict[str, Any] | None:
     return {"url": url, "icon": item.icon, "label": item.label, "current": current in item.routes}
 
 
-def _links(items: Iterable[RailItem], current: str, *, administrator: bool) -> list[dict[str, Any]]:
-    allowed = (item for item in items if administrator or not item.for_administrators)
+def _links(
+    items: Iterable[RailItem], current: str, context: Context, *, administrator: bool
+) -> list[dict[str, Any]]:
+    allowed = (
+        item
+        for item in items
+        if (administrator or not item.for_administrators)
+        and (not item.only_if or _holds(context, item.only_if))
+    )
     return [link for item in allowed if (link := _link(item, current))]
+
+
+def _holds(context: Context, name: str) -> bool:
+    value = context.get(name)
+    return bool(value() if callable(value) else value)
 
 
 @register.inclusion_tag("components/_rail.html", takes_context=True)
@@ -166,7 +193,7 @@ def rail(context: Context) -> dict[str, Any]:
     administrator = bool(principal and principal.is_administrator)
     managing = is_managing(current)
     groups = [
-        {"label": group.label, "links": _links(group.items, current, administrator=administrator)}
+        {"label": group.label, "links": _links(group.items, current, context, administrator=administrator)}
         for group in MANAGE
     ]
     shared = {
@@ -184,7 +211,7 @@ def rail(context: Context) -> dict[str, Any]:
     return {
         **shared,
         "managing": managing,
-        "workspace": _links(WORKSPACE, current, administrator=administrator),
+        "workspace": _links(WORKSPACE, current, context, administrator=administrator),
         "groups": [group for group in groups if group["links"]],
         "recent_conversations": () if managing else context.get("recent_conversations", ()),
         "conversation_uid": str(match.kwargs.get("uid", "")) if match and current == "conversation" else "",

@@ -1,7 +1,7 @@
 """What a person wants to run: the form of the debugger, read and checked. Raises InvalidInput that names each field."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +50,7 @@ def read_asked(form: QueryDict, *, principal: Principal, knobs: list[Knob]) -> A
     """The run that the form describes; `knobs` as `read_knobs` gave them."""
     problems = {knob.setting.name: knob.error for knob in knobs if knob.error}
     found: dict[str, Any] = {}
-    readers = {
+    readers: dict[str, Callable[[], Any]] = {
         "filters": lambda: read_conditions(form.get("conditions", ""), form.getlist("collection")),
         "person": lambda: _person(form.get("as", ""), principal),
         "generation": lambda: _generation(form.get("generation", "")),
@@ -64,9 +64,7 @@ def read_asked(form: QueryDict, *, principal: Principal, knobs: list[Knob]) -> A
             problems |= {key: str(reason) for key, reason in error.fields.items()}
     if problems:
         raise InvalidInput(fields=problems)
-    request = SearchRequest(
-        text=found["text"], filters=found["filters"], mode=found["mode"], top_k=RESULTS
-    )
+    request = SearchRequest(text=found["text"], filters=found["filters"], mode=found["mode"], top_k=RESULTS)
     return Asked(
         request=request,
         person=found["person"],

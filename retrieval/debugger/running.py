@@ -1,13 +1,13 @@
 """Runs of the debugger. Each leaves a trace of its own; one made as somebody else is in the audit log before it begins."""
 
+from dataclasses import replace
+
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
-from dataclasses import replace
-
 from kb_platform import audit
 from kb_platform.errors import Unavailable
 from kb_platform.trace import new_trace_id

@@ -106,9 +106,7 @@ def channels_of(trace: ShownTrace) -> list[str]:
 
 
 def channel_values(entry: Mapping[str, Any]) -> dict[str, list[Any]]:
-    return {
-        name: value for name, value in entry.items() if name not in BESIDES and isinstance(value, list)
-    }
+    return {name: value for name, value in entry.items() if name not in BESIDES and isinstance(value, list)}
 
 
 def candidates(trace: ShownTrace, *, principal: Principal) -> Candidates:
@@ -146,9 +144,7 @@ def _passages(trace: ShownTrace, principal: Principal) -> dict[Key, Passage]:
     return {passage.chunk_id: passage for passage in page.passages}
 
 
-def _row(
-    entry: Mapping[str, Any], trace: ShownTrace, names: Sequence[str], passage: Passage | None
-) -> Row:
+def _row(entry: Mapping[str, Any], trace: ShownTrace, names: Sequence[str], passage: Passage | None) -> Row:
     key, terms = str(entry["chunk"]), tuple(entry.get("terms", ()))
     outcome, is_shown = _outcome(key, trace)
     return Row(
@@ -209,13 +205,13 @@ def funnel(trace: ShownTrace, found: Candidates) -> list[Stage]:
     whole = max(hits, 1)
 
     def stage(label: StrOrPromise, count: int, note: str, **how: Any) -> Stage:
-        return Stage(label=label, count=count, share=f"{min(100 * count / whole, 100):.1f}%", note=note, **how)
+        return Stage(
+            label=label, count=count, share=f"{min(100 * count / whole, 100):.1f}%", note=note, **how
+        )
 
     both = sum(sum(name in entry for name in counts) > 1 for entry in entries)
     stages = [
-        stage(
-            _("Hits"), hits, " · ".join(f"{_label(name)} {count}" for name, count in counts.items())
-        ),
+        stage(_("Hits"), hits, " · ".join(f"{_label(name)} {count}" for name, count in counts.items())),
         stage(
             _("Merged"),
             merged,

@@ -133,9 +133,7 @@ def _zoomed(window: Window) -> _Axis:
     length = max(window.end - window.begin, TICK_MS)
     tick = TICK_MS if length <= 30 * TICK_MS else _nice(length / 20)
     step = tick * math.ceil(length / tick / MOST_INTERVALS)
-    return _Axis(
-        begin=window.begin, end=window.begin + step * math.ceil(length / step), step=step, tick=tick
-    )
+    return _Axis(begin=window.begin, end=window.begin + step * math.ceil(length / step), step=step, tick=tick)
 
 
 def _nice(value: float) -> float:

@@ -52,7 +52,9 @@ def used_by(shown: ShownTrace) -> Used:
     return Used(
         settings=tuple(settings),
         generation=IndexGeneration.objects.filter(number=trace.generation).first(),
-        conditions=tuple((name, _text(value)) for name, value in trace.filters.items() if name != "collections"),
+        conditions=tuple(
+            (name, _text(value)) for name, value in trace.filters.items() if name != "collections"
+        ),
         is_cached=bool(shown.explanations.get("cached")),
         verdict=verdict,
         verdict_kind=kind,
@@ -85,7 +87,9 @@ def _rewrites(explanations: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     """What was understood of the question before it was searched for."""
     understood = explanations.get("understanding")
     if isinstance(understood, Mapping):
-        yield from ((str(name).replace("_", " "), _text(value)) for name, value in understood.items() if value)
+        yield from (
+            (str(name).replace("_", " "), _text(value)) for name, value in understood.items() if value
+        )
 
 
 def _text(value: Any) -> str:

@@ -12,6 +12,7 @@ from kb_platform.templatetags.shell import trail
 from retrieval import turns
 from retrieval.chat.values import ShownCitation, ShownMessage
 from retrieval.links import source_url
+from retrieval.models import CasePassage
 from retrieval.results import CHANNELS
 from retrieval.values import Passage
 from retrieval.viewer import Viewed
@@ -28,6 +29,13 @@ def citation_url(message_uid: str, citation: ShownCitation) -> str:
 def passage_url(passage: Passage) -> str:
     """The viewer at a found passage."""
     return source_url(passage)
+
+
+@register.simple_tag
+def case_url(passage: CasePassage) -> str:
+    """The viewer at a passage of a test case, in the version it was marked in."""
+    span = {"version": passage.version.number, "from": passage.first_element, "to": passage.last_element}
+    return f"{reverse('source', args=[passage.document.uid])}?{urlencode(span)}#passage"
 
 
 @register.simple_tag

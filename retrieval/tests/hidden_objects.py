@@ -2,7 +2,7 @@
 
 from accounts.tests.hidden_objects import somebody
 from ingestion.tests.hidden_objects import collection, document
-from retrieval.models import Conversation, Message, SearchTrace
+from retrieval.models import CasePassage, Conversation, EvaluationCase, Message, SearchTrace
 
 
 def conversation():
@@ -19,6 +19,22 @@ def trace():
     )
 
 
+def case():
+    hidden = document()
+    made = EvaluationCase.objects.create(
+        question="merger", language="en", kind="exact", created_by=somebody()
+    )
+    CasePassage.objects.create(
+        case=made,
+        document=hidden,
+        version=hidden.latest_version,
+        first_element=0,
+        last_element=0,
+        quote="In May.",
+    )
+    return made
+
+
 HIDDEN = {
     "library": lambda: str(collection().uid),
     "d": lambda: str(document().uid),
@@ -27,4 +43,6 @@ HIDDEN = {
     "m": lambda: str(message().uid),
     "messages": lambda: str(message().uid),
     "traces": lambda: trace().trace_id,
+    "debugger": lambda: trace().trace_id,
+    "cases": lambda: str(case().uid),
 }

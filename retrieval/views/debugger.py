@@ -38,7 +38,6 @@ from retrieval.tracing import ShownTrace, visible_trace
 from retrieval.values import Mode
 
 MOST_PEOPLE, RECENT = 200, 8
-MODES = {Mode.HYBRID: _, Mode.DENSE: _, Mode.LEXICAL: _}
 
 
 @policy(Access.SIGNED_IN)
@@ -60,7 +59,9 @@ def _run(request: PageRequest, knobs: list[Knob]) -> HttpResponse:
         if "compare" not in request.POST:
             return redirect("debugger_trace", run(asked, principal=request.principal))
         if not asked.changed:
-            raise InvalidInput(fields={"compare": _("Change a setting first: without one both sides are the same.")})
+            raise InvalidInput(
+                fields={"compare": _("Change a setting first: without one both sides are the same.")}
+            )
         before, after = compare(asked, principal=request.principal)
     except KnowledgeBaseError as error:
         if error.status in (403, 404):
@@ -101,7 +102,9 @@ def _form_of(principal: Principal, trace: SearchTrace) -> dict[str, Any]:
 
 
 def _choices(principal: Principal, knobs: list[Knob]) -> dict[str, Any]:
-    people = User.objects.filter(is_active=True).order_by("name", "email") if principal.is_administrator else ()
+    people = (
+        User.objects.filter(is_active=True).order_by("name", "email") if principal.is_administrator else ()
+    )
     return {
         "knobs": knobs,
         "changed_count": sum(knob.is_changed for knob in knobs),
@@ -132,14 +135,21 @@ def debugger_trace(request: PageRequest, trace_id: str) -> HttpResponse:
     """One run, or with `vs` two of them side by side."""
     shown = _own_run(request.principal, trace_id)
     found = candidates(shown, principal=request.principal)
-    context: dict[str, Any] = {"form": _form_of(request.principal, shown.trace), "shown": shown, "found": found}
+    context: dict[str, Any] = {
+        "form": _form_of(request.principal, shown.trace),
+        "shown": shown,
+        "found": found,
+    }
     if other_id := request.GET.get("vs"):
         other = _own_run(request.principal, other_id)
-        return render(request, "retrieval/debugger_compare.html", context | _compared(request, shown, found, other))
+        return render(
+            request, "retrieval/debugger_compare.html", context | _compared(request, shown, found, other)
+        )
     window = window_of(shown.trace.spans, "recall")
     zoom = window if request.GET.get("zoom") else None
     notes = {
-        str(column): str(sum(column in entry for entry in shown.candidates)) for column in ("lexical", "dense")
+        str(column): str(sum(column in entry for entry in shown.candidates))
+        for column in ("lexical", "dense")
     }
     context |= {
         **_explained(shown, found, everything=bool(request.GET.get("all"))),
@@ -170,14 +180,21 @@ def _explained(shown: ShownTrace, found: Candidates, *, everything: bool) -> dic
     }
 
 
-def _compared(request: PageRequest, shown: ShownTrace, found: Candidates, other: ShownTrace) -> dict[str, Any]:
+def _compared(
+    request: PageRequest, shown: ShownTrace, found: Candidates, other: ShownTrace
+) -> dict[str, Any]:
     theirs = candidates(other, principal=request.principal)
     sides = [
         {"letter": letter, "shown": one, "rows": side(rows.rows, others.rows), "used": used_by(one)}
         for letter, one, rows, others in (("A", shown, found, theirs), ("B", other, theirs, found))
     ]
     form = _form_of(request.principal, other.trace)
-    return {"form": form, "sides": sides, "other": other, "is_same_question": shown.trace.query == other.trace.query}
+    return {
+        "form": form,
+        "sides": sides,
+        "other": other,
+        "is_same_question": shown.trace.query == other.trace.query,
+    }
 
 
 @policy(Access.OBJECT)
@@ -216,7 +233,9 @@ def evaluation_cases(request: PageRequest) -> HttpResponse:
 def evaluation_cases_export(request: PageRequest) -> HttpResponse:
     """JSON lines for `evaluate_retrieval --queries`."""
     require_debugging(request.principal)
-    response = HttpResponse(cases.export_lines(request.principal), content_type="application/jsonl; charset=utf-8")
+    response = HttpResponse(
+        cases.export_lines(request.principal), content_type="application/jsonl; charset=utf-8"
+    )
     response["Content-Disposition"] = 'attachment; filename="cases.jsonl"'
     return response
 

@@ -27,7 +27,12 @@ from ingestion.samples.catalogue import FILES
 from ingestion.testing import HashingEmbedder
 from ingestion.values import Attributes, SourceFile
 from retrieval.chat import service
+from retrieval.debugger import cases, running
+from retrieval.debugger.asking import Asked
+from retrieval.debugger.shapes import candidates
 from retrieval.models import Citation, Message
+from retrieval.tracing import visible_trace
+from retrieval.values import SearchRequest
 
 PASSWORD = "a long phrase for tests"
 SYSTEM = SystemActor(name="tests")
@@ -176,6 +181,16 @@ def _run_jobs(embedder: HashingEmbedder) -> None:
         pipeline.embed_and_publish(leases, embedder)
 
 
+def _traces(principal: Principal) -> dict[str, str]:
+    """A run, the same with other settings, and a test case kept from it."""
+    request = SearchRequest(text=QUESTION)
+    asked = Asked(request=request, person=principal, changed={"lexical": False, "pool": 10})
+    trace, compared = running.compare(asked, principal=principal)
+    row = candidates(visible_trace(principal, trace), principal=principal).rows[0]
+    cases.save_case(actor=principal, question=QUESTION, kind="semantic", note="差旅 notes", relevant=[row])
+    return {"trace": trace, "compared": compared}
+
+
 def _conversations(principal: Principal) -> dict[str, str]:
     answered = service.answer(QUESTION, principal=principal)
     service.answer("泵的型号是什么 zzz?", principal=principal, conversation=answered.conversation_uid)
@@ -188,7 +203,7 @@ def _conversations(principal: Principal) -> dict[str, str]:
     Message.objects.filter(uid=degraded.uid).update(degraded=["dense"])
     withdrawn = service.answer(QUESTION, principal=principal)
     Citation.objects.filter(message__uid=withdrawn.uid).update(document=None)
-    return {
+    return _traces(principal) | {
         "degraded": degraded.conversation_uid,
         "withdrawn": withdrawn.conversation_uid,
         "conversation": answered.conversation_uid,
