@@ -121,6 +121,7 @@ def search(
             **_explained(understood, found, notes),
             **({"direct": {"kind": direct.kind, **direct.detail}} if direct else {}),
             "same_text": _texts(page.folded),
+            "evidence": {"cosine": evidence.cosine, "coverage": round(evidence.coverage, 4)},
         },
         shown=tuple(passage.chunk_id for passage in page.passages),
         signals=recalled.signals,

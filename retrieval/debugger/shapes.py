@@ -258,11 +258,12 @@ def told_by_channels(trace: ShownTrace) -> list[tuple[StrOrPromise, str]]:
     """How each channel went about it, one line for each."""
     lines = []
     for name, told in trace.explanations.items():
-        if isinstance(told, Mapping) and name != "same_text" and told:
+        if isinstance(told, Mapping) and name not in NO_CHANNELS and told:
             lines.append((_label(name), " · ".join(_told(told))))
     return lines
 
 
+NO_CHANNELS = frozenset({"same_text", "evidence", "understanding"})  # what else a trace explains
 EXPLAINED: dict[str, StrOrPromise] = {
     "plan": gettext_lazy("plan"),
     "reachable": gettext_lazy("passages within reach"),

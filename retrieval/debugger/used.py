@@ -32,12 +32,16 @@ class UsedSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Used:
+    """cosine, coverage: what the verdict rests on, None where that is not known or not told."""
+
     settings: tuple[UsedSetting, ...]
     generation: IndexGeneration | None
     conditions: tuple[tuple[str, str], ...]
     is_cached: bool
     verdict: StrOrPromise
     verdict_kind: str
+    cosine: float | None
+    coverage: float | None
     rewrites: tuple[tuple[str, str], ...]
 
     @property
@@ -47,6 +51,7 @@ class Used:
 
 def used_by(shown: ShownTrace) -> Used:
     trace = shown.trace
+    measures = shown.explanations.get("evidence") or {}
     verdict, kind = VERDICTS.get(shown.evidence, ("", ""))
     settings = sorted(_settings(trace.settings, set(trace.changed)), key=lambda one: not one.is_changed)
     return Used(
@@ -58,6 +63,8 @@ def used_by(shown: ShownTrace) -> Used:
         is_cached=bool(shown.explanations.get("cached")),
         verdict=verdict,
         verdict_kind=kind,
+        cosine=measures.get("cosine"),
+        coverage=measures.get("coverage"),
         rewrites=tuple(_rewrites(shown.explanations)),
     )
 
