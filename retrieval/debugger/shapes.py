@@ -82,6 +82,12 @@ class Row:
     is_shown: bool
     is_dropped: bool
 
+    @property
+    def heading(self) -> str:
+        """The nearest heading above the passage that says more than the title."""
+        path = self.passage.heading_path if self.passage else ()
+        return next((part for part in reversed(path) if self.passage and part != self.passage.title), "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:

@@ -48,7 +48,7 @@ def debugger(request: PageRequest) -> HttpResponse:
     if request.method == "POST":
         knobs = knobs_in(request.POST)
         if "try" in request.POST:
-            return _form_page(request, _form(request, request.POST, knobs))
+            return _form_page(request, _form(request, request.POST, knobs) | {"opens_settings": True})
         return _run(request, knobs)
     return _form_page(request, _form(request, request.GET, present(current())))
 
