@@ -54,7 +54,7 @@ WORKSPACE = (
         icon="message-circle",
         routes=("ask", "conversation", "conversations", "conversation_delete", "conversation_rename"),
     ),
-    RailItem(label=_("Search"), icon="search", routes=("search",)),
+    RailItem(label=_("Search"), icon="search", routes=("search", "why")),
     RailItem(label=_("Library"), icon="books", routes=("library", "library_collection")),
 )
 MANAGE = (

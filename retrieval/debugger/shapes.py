@@ -275,10 +275,14 @@ EXPLAINED: dict[str, StrOrPromise] = {
     "reachable": gettext_lazy("passages within reach"),
     "matching": gettext_lazy("words that must occur"),
 }
+PLANS: dict[Any, StrOrPromise] = {
+    "exact": gettext_lazy("every vector compared"),
+    "hnsw": gettext_lazy("by the graph index (HNSW)"),
+}
 
 
 def _told(told: Mapping[str, Any]) -> Iterable[str]:
     for name, value in told.items():
         label = EXPLAINED.get(name, name.replace("_", " "))
-        words = ", ".join(map(str, value)) if isinstance(value, list) else f"{value}"
+        words = ", ".join(map(str, value)) if isinstance(value, list) else str(PLANS.get(value, value))
         yield f"{label}: {words or '—'}"
