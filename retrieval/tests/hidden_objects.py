@@ -22,7 +22,7 @@ def trace():
 def case():
     hidden = document()
     made = EvaluationCase.objects.create(
-        question="merger", language="en", kind="exact", created_by=somebody()
+        question="merger", language="en", kind="exact", created_by=hidden.collection.created_by
     )
     CasePassage.objects.create(
         case=made,
