@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
@@ -12,6 +12,7 @@ from django.db import DatabaseError, connection, transaction
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
 from ingestion.models import Chunk
+from ingestion.selectors import documents_for
 from kb_platform.errors import NotFound
 from retrieval.fusion import Signal
 from retrieval.models import SearchTrace
@@ -144,13 +145,21 @@ def store_trace(
 
 
 def _explanations(outcome: Outcome) -> dict[str, Any]:
-    """As the channels gave them, less words that a document brought in (those that a lone character stood for)."""
-    return {
-        name: {**told, "matching": [word for word in told["matching"] if word in outcome.idf]}
-        if isinstance(told, Mapping) and "matching" in told
-        else told
-        for name, told in outcome.explanations.items()
-    }
+    """As they were given, less what a document brought in: words that a lone character stood for, cells of a table."""
+    kept = dict(outcome.explanations)
+    for name, told in kept.items():
+        if isinstance(told, Mapping) and "matching" in told:
+            kept[name] = {**told, "matching": [word for word in told["matching"] if word in outcome.idf]}
+    if direct := kept.get("direct"):
+        kept["direct"] = {
+            name: value
+            for name, value in direct.items()
+            if name in _OF_DIRECT or isinstance(value, int | float)
+        }
+    return kept
+
+
+_OF_DIRECT = frozenset({"kind", "wants", "topic"})  # texts that are the question's own, or codes
 
 
 def _as_json(candidate: Candidate, outcome: Outcome) -> dict[str, Any]:
@@ -178,16 +187,19 @@ class ShownTrace:
     """A trace as one reader may see it: candidates that are hidden from them are left out and counted.
 
     Where a replay was made as somebody who sees more than its maker, all numbers go that depend on what is hidden: scores,
-    weights of words, the verdict and what the channels told. Ranks, and how many were left out, remain.
+    weights of words, the verdict and what the channels told. Ranks, and how many were left out, remain. The same where
+    the question was rewritten with words of a document that is no longer open (is_rewriting_closed).
     """
 
     trace: SearchTrace
     candidates: tuple[dict[str, Any], ...]
     left_out: int
+    is_rewriting_closed: bool = False
 
     @property
     def is_withheld(self) -> bool:
-        return self.trace.is_partly_hidden or (self.trace.as_user_id is not None and self.left_out > 0)
+        is_closed_run = self.trace.as_user_id is not None and self.left_out > 0
+        return self.trace.is_partly_hidden or is_closed_run or self.is_rewriting_closed
 
     @property
     def keys(self) -> frozenset[str]:
@@ -216,7 +228,12 @@ class ShownTrace:
         told = dict(self.trace.explanations)
         same = {key: above for key, above in told.get("same_text", {}).items() if {key, above} <= self.keys}
         kept = {"cached": told.get("cached", False)} if self.is_withheld else told
+        if parts := kept.get("parts"):
+            kept = {**kept, "parts": [self._part(part) for part in parts]}
         return {**kept, "same_text": same}
+
+    def _part(self, part: Mapping[str, Any]) -> dict[str, Any]:
+        return {**part, "candidates": [key for key in part.get("candidates", ()) if str(key) in self.keys]}
 
 
 def visible_trace(principal: Principal, trace_id: str) -> ShownTrace:
@@ -229,8 +246,23 @@ def visible_trace(principal: Principal, trace_id: str) -> ShownTrace:
     if trace is None or (trace.as_user_id is not None and not principal.is_administrator):
         raise NotFound()
     candidates = _visible_candidates(trace, visible_scopes(principal))
-    shown = ShownTrace(trace=trace, candidates=candidates, left_out=len(trace.candidates) - len(candidates))
-    return replace(shown, candidates=tuple(map(_ranks_only, candidates))) if shown.is_withheld else shown
+    shown = ShownTrace(
+        trace=trace,
+        candidates=candidates,
+        left_out=len(trace.candidates) - len(candidates),
+        is_rewriting_closed=not _all_open(trace.explanations, principal),
+    )
+    if not shown.is_withheld:
+        return shown
+    kept = _RANKS if shown.is_rewriting_closed else _RANKS | {"terms"}
+    return replace(shown, candidates=tuple(_ranks_only(entry, kept) for entry in candidates))
+
+
+def _all_open(explanations: Mapping[str, Any], principal: Principal) -> bool:
+    """Whether every document whose words went into the question is open."""
+    understood = explanations.get("understanding")
+    sources = set(understood.get("sources", ())) if isinstance(understood, Mapping) else set()
+    return not sources or documents_for(principal).filter(uid__in=sources).count() == len(sources)
 
 
 def _visible_candidates(trace: SearchTrace, scopes: Sequence[int]) -> tuple[dict[str, Any], ...]:
@@ -246,9 +278,11 @@ def _visible_candidates(trace: SearchTrace, scopes: Sequence[int]) -> tuple[dict
     )
 
 
-def _ranks_only(entry: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: entry[name] for name in ("chunk", "rank", "terms") if name in entry}
-    return kept | {
+_RANKS = frozenset({"chunk", "rank"})
+
+
+def _ranks_only(entry: dict[str, Any], kept: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if name in kept} | {
         name: [value[0], None]
         for name, value in entry.items()
         if name not in BESIDES and isinstance(value, list)

@@ -6,12 +6,18 @@ from enum import Enum
 from typing import Any
 
 from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
 
+from kb_platform.runtime_config import declarations as declared
+from kb_platform.runtime_config import store
 from kb_platform.runtime_config.declarations import settings_of
-from kb_platform.runtime_config.kinds import Setting
+from kb_platform.runtime_config.kinds import Setting, Switch
 from retrieval.search_settings import SearchSettings
 
-AREA = "retrieval"
+AREAS = ("retrieval", "models")
+RERANK = Switch(  # which model reranks is set for everybody; whether it does is a matter of one run
+    name="run.rerank", label=_("Re-rank"), help=_("By the model that is set under Models."), default=False
+)
 SEEN = "seen."  # before the name of a setting that a form holds: an empty box sends nothing of its own
 
 
@@ -33,7 +39,13 @@ class Knob:
 def knob_settings() -> list[Setting[Any]]:
     """In the order of the settings page."""
     known = {knob.name for knob in fields(SearchSettings)}
-    return [setting for setting in settings_of(AREA) if setting.field in known and not setting.is_secret]
+    ones = [
+        setting
+        for area in AREAS
+        for setting in settings_of(area)
+        if setting.field in known and not setting.is_secret
+    ]
+    return [*ones, RERANK] if store.get(declared.RERANKER) != "none" else ones
 
 
 def present(settings: SearchSettings) -> list[Knob]:

@@ -13,14 +13,14 @@ from django_stubs_ext import StrOrPromise
 
 from accounts.values import Principal
 from retrieval.hydration import PageRequest, hydrate
-from retrieval.results import CHANNELS
+from retrieval.results import REASONS
 from retrieval.snippets import Segment, snippet
 from retrieval.tracing import BESIDES, ShownTrace
 from retrieval.values import Candidate, ChannelHit, Key, Passage
 
 FUSED, RERANKED = "fusion", "rerank"  # stages that stand among the channels of a candidate
 LABELS: dict[str, StrOrPromise] = {
-    **CHANNELS,
+    **REASONS,
     FUSED: gettext_lazy("Merged"),
     RERANKED: gettext_lazy("Re-ranked"),
 }
@@ -269,11 +269,13 @@ def told_by_channels(trace: ShownTrace) -> list[tuple[StrOrPromise, str]]:
     return lines
 
 
-NO_CHANNELS = frozenset({"same_text", "evidence", "understanding"})  # what else a trace explains
+NO_CHANNELS = frozenset({"same_text", "evidence", "understanding", "direct"})  # what else a trace explains
 EXPLAINED: dict[str, StrOrPromise] = {
     "plan": gettext_lazy("plan"),
     "reachable": gettext_lazy("passages within reach"),
     "matching": gettext_lazy("words that must occur"),
+    "equal": gettext_lazy("worded the same"),
+    "floor": gettext_lazy("least nearness"),
 }
 PLANS: dict[Any, StrOrPromise] = {
     "exact": gettext_lazy("every vector compared"),

@@ -21,7 +21,11 @@ STEPS: dict[str, tuple[StrOrPromise, int]] = {
     "wait_for_vector": (_("Wait for its vector"), MODEL),
     "signals": (_("Evidence of each"), OTHER),
     "rank": (_("Merge and sort"), SEARCH),
+    "faq": (_("FAQ"), CHANNEL),
     "rerank": (_("Re-rank"), MODEL),
+    "spread": (_("Variety"), OTHER),
+    "parts": (_("Parts of the question"), SEARCH),
+    "direct": (_("Known answers"), OTHER),
     "hydrate": (_("Access re-check, texts"), ACCESS),
 }
 GROUPS: dict[int, StrOrPromise] = {

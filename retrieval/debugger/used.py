@@ -18,6 +18,18 @@ VERDICTS: dict[str, tuple[StrOrPromise, str]] = {  # words, class of the tag
     "weak": (gettext_lazy("Weak"), "t-warn"),
     "none": (gettext_lazy("Not enough to answer"), "t-bad"),
 }
+UNDERSTOOD: dict[str, StrOrPromise] = {
+    "text": gettext_lazy("Read as"),
+    "search_text": gettext_lazy("Searched for"),
+    "conditions": gettext_lazy("Conditions in it"),
+    "removed": gettext_lazy("Conditions not applied"),
+    "parts": gettext_lazy("Parts of the question"),
+}
+KNOWN: dict[str, StrOrPromise] = {
+    "faq": gettext_lazy("FAQ"),
+    "table": gettext_lazy("Rows of a table"),
+    "catalogue": gettext_lazy("List of documents"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +103,24 @@ def _settings(values: Mapping[str, Any], changed: set[str]) -> Iterable[UsedSett
 
 
 def _rewrites(explanations: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    """What was understood of the question before it was searched for."""
+    """What was understood of the question, and whether its answer was known."""
     understood = explanations.get("understanding")
     if isinstance(understood, Mapping):
-        yield from (
-            (str(name).replace("_", " "), _text(value)) for name, value in understood.items() if value
-        )
+        for name, label in UNDERSTOOD.items():
+            if value := understood.get(name):
+                yield (
+                    str(label),
+                    _text([_condition(one) for one in value] if isinstance(value, list) else value),
+                )
+    direct = explanations.get("direct")
+    if isinstance(direct, Mapping):
+        kind = str(direct.get("kind", ""))
+        yield _("Known answer"), str(KNOWN.get(kind, kind))
+
+
+def _condition(one: Any) -> Any:
+    """A condition in words; other things as they are."""
+    return f"{one.get('label', '')}: {one.get('shown', '')}" if isinstance(one, Mapping) else one
 
 
 def _text(value: Any) -> str:

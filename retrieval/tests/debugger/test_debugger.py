@@ -9,6 +9,7 @@ from accounts.permissions.grants import replace_grants
 from accounts.principals import principal_of
 from accounts.values import GrantRequest, Holder, Permission, SystemActor
 from kb_platform.models import AuditEntry
+from kb_platform.runtime_config import declarations
 from retrieval.models import EvaluationCase, SearchTrace
 from retrieval.pipeline import search
 from retrieval.values import SearchRequest
@@ -279,3 +280,23 @@ def test_the_api_tells_the_same_trace(api, handbook, reader):
     assert first["signal"]["coverage"] > 0
     assert set(first["terms"]) <= set(told["terms"])
     assert principal_of(User.objects.get(pk=reader.user_id)) == reader
+
+
+def test_words_of_a_document_that_is_closed_now_are_told_by_no_trace(browser, api, library, handbook, reader):
+    trace_id = search(SearchRequest(text=QUESTION), principal=reader).trace_id
+    closed = library.document(library.collection("Deal"), "Plan", "Nothing to see.")
+    understood = {"text": f"{QUESTION} {SECRET}", "sources": [str(closed.uid)]}
+    SearchTrace.objects.filter(trace_id=trace_id).update(
+        explanations={"understanding": understood}, terms={SECRET: 1.0}
+    )
+    told = api(User.objects.get(pk=reader.user_id)).get(f"/api/v1/traces/{trace_id}").content.decode()
+    page = client_of(browser, reader).get(f"/traces/{trace_id}").content.decode()
+    assert SECRET not in told + page
+
+
+def test_reranking_is_a_knob_of_a_run_where_a_reranker_is_set(browser, handbook, keeper, configure):
+    assert b"run.rerank" not in client_of(browser, keeper).get("/manage/debugger").content
+    configure(declarations.RERANKER, "tei")
+    assert b"run.rerank" in client_of(browser, keeper).get("/manage/debugger").content
+    _answer, trace = run(browser, keeper, **{"seen.run.rerank": "1"})
+    assert (trace.changed, trace.settings["rerank"]) == (["rerank"], False)
