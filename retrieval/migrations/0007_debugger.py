@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('ingestion', '0011_scope_changes'),
-        ('retrieval', '0005_trace_spans'),
+        ('retrieval', '0006_message_understanding'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
