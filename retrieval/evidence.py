@@ -44,6 +44,12 @@ def coverage(terms: frozenset[str], idf: Mapping[str, float]) -> float:
     return sum(weight for term, weight in idf.items() if term in terms) / mass if mass else 0.0
 
 
+def weighted_coverage(said: Mapping[str, float], idf: Mapping[str, float]) -> float:
+    """The same where a text says some terms only in part, by a synonym. said: 0..1 of each term that it says."""
+    mass = sum(idf.values())
+    return sum(weight * said.get(term, 0.0) for term, weight in idf.items()) / mass if mass else 0.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverages:
     """words: see `coverage`. codes: the part that whole codes (`xk-200a`, `gb/t`-like, `v2.3.1`) make up."""
@@ -52,9 +58,11 @@ class Coverages:
     codes: float
 
 
-def coverages(terms: frozenset[str], idf: Mapping[str, float]) -> Coverages:
-    codes = frozenset(term for term in terms if _CODE.fullmatch(term))
-    return Coverages(words=coverage(terms, idf), codes=coverage(codes, idf) if codes else 0.0)
+def coverages(said: Mapping[str, float], idf: Mapping[str, float]) -> Coverages:
+    codes = {term: share for term, share in said.items() if _CODE.fullmatch(term)}
+    return Coverages(
+        words=weighted_coverage(said, idf), codes=weighted_coverage(codes, idf) if codes else 0.0
+    )
 
 
 def quoted_phrases(question: str) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ def find_parts(parts: Sequence[str], look: Look, read: Read) -> tuple[PartFound,
 
 def is_weak(recalled: Recall, ranking: Ranking) -> bool:
     """Whether no passage at the top holds much of what was asked."""
-    top = [frozenset(recalled.terms.get(candidate.chunk_id, ())) for candidate in ranking[:READ]]
+    top = [recalled.says(candidate.chunk_id) for candidate in ranking[:READ]]
     return max((coverage(terms, recalled.idf) for terms in top), default=0.0) < WEAK_COVERAGE
 
 

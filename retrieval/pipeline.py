@@ -118,6 +118,7 @@ def search(
             **recalled.explanations,
             "cached": recalled.is_cached,
             "database": recalled.database,
+            "synonyms": [[one.said, one.means, one.weight] for one in recalled.question.expansions],
             **_explained(understood, found, notes),
             **({"direct": {"kind": direct.kind, **direct.detail}} if direct else {}),
             "same_text": _texts(page.folded),
@@ -140,6 +141,7 @@ def search(
         trace_id=outcome.trace_id,
         timings_ms=outcome.timings_ms,
         idf=recalled.idf,
+        expansions=recalled.question.expansions,
         query_vector=recalled.vector.vector if recalled.vector else None,
     )
 
@@ -345,7 +347,11 @@ def judge(recalled: Recall, page: HydratedPage, bounds: EvidenceBounds) -> Evide
     """The evidence verdict over the first passages of the ranking."""
     signals = [recalled.signals[passage.chunk_id] for passage in page.judged]
     supports = [
-        Support(terms=frozenset(passage.terms), cosine=signal.cosine, is_same_language=not signal.is_foreign)
+        Support(
+            terms=recalled.says(passage.chunk_id),
+            cosine=signal.cosine,
+            is_same_language=not signal.is_foreign,
+        )
         for passage, signal in zip(page.judged, signals, strict=True)
     ]
     return assess(supports, recalled.idf, bounds)

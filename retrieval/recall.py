@@ -14,7 +14,9 @@ from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext as _
 
 from accounts.values import Principal
-from ingestion.indexing.analyzer import distinct_query_terms, lone_character
+from ingestion.dictionary.questions import QuestionTerms, question_terms
+from ingestion.dictionary.revisions import search_dictionary
+from ingestion.indexing.analyzer import lone_character
 from ingestion.indexing.generations import active_generation
 from ingestion.models import IndexGeneration
 from kb_platform import replica
@@ -23,7 +25,13 @@ from kb_platform.outages import OUTAGES
 from retrieval.channels.dense import read_cosines
 from retrieval.channels.faq import FAQ, FaqChannel, cosine_of
 from retrieval.channels.index import DENSE, LEXICAL, DenseChannel, IndexSnapshot, LexicalChannel
-from retrieval.channels.lexical import Traits, read_phrase_shares, read_terms_with, read_traits
+from retrieval.channels.lexical import (
+    Traits,
+    read_collections,
+    read_phrase_shares,
+    read_terms_with,
+    read_traits,
+)
 from retrieval.channels.protocol import Channel, ChannelQuery
 from retrieval.evidence import coverages, is_chinese, quoted_phrases
 from retrieval.fusion import Signal
@@ -42,7 +50,8 @@ log = logging.getLogger(__name__)
 class Recall:
     """What the channels found, best first. `idf`: the weight of each distinct question term.
 
-    signals: what is known of every chunk found. terms: the question's tokens in it.
+    signals: what is known of every chunk found. terms: the tokens in it that were looked for, those of synonyms too.
+    question: which those are, and what they count.
     vector: None when the question was not embedded. degraded: channels that were asked for and did not work.
     explanations: how each channel went about it. is_cached: whether an earlier search of the same index found it.
     database: which one was asked, the main one or a replica.
@@ -52,12 +61,17 @@ class Recall:
     hits: Mapping[str, tuple[Hit, ...]] = field(default_factory=dict)
     signals: Mapping[Key, Signal] = field(default_factory=dict)
     terms: Mapping[Key, tuple[str, ...]] = field(default_factory=dict)
+    question: QuestionTerms = field(default_factory=QuestionTerms)
     idf: Mapping[str, float] = field(default_factory=dict)
     vector: QuestionVector | None = None
     degraded: tuple[str, ...] = ()
     explanations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     is_cached: bool = False
     database: str = DEFAULT_DB_ALIAS
+
+    def says(self, key: Key) -> frozenset[str]:
+        """The question's own tokens that a find holds, or says by a synonym."""
+        return frozenset(self.question.fulfilled(self.terms.get(key, ())))
 
 
 def recall(
@@ -90,7 +104,6 @@ def recall(
         generation=generation,
         asked=frozenset(asked),
         allowed=frozenset(allowed),
-        terms=tuple(distinct_query_terms(request.text)) if request.has_words else (),
         character=lone_character(request.text) if request.has_words else None,
         pending=PendingVector(request.text) if is_embedded else None,
         timings=timings or Timings(),
@@ -115,9 +128,9 @@ def recall(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ask:
-    """asked: channels of the mode; allowed: those that are switched on, too. terms: the question's tokens.
+    """asked: channels of the mode; allowed: those that are switched on, too.
 
-    character: the one it consists of, which stands for all terms that contain it.
+    character: the one the question consists of, which stands for all terms that contain it.
     """
 
     request: SearchRequest
@@ -126,7 +139,6 @@ class _Ask:
     generation: IndexGeneration | None
     asked: frozenset[str]
     allowed: frozenset[str]
-    terms: tuple[str, ...]
     character: str | None
     pending: PendingVector | None
     timings: Timings
@@ -147,32 +159,36 @@ def _recall(ask: _Ask, *, failed: frozenset[str], database: str) -> Recall:
         if reach.is_empty or not ask.request.has_words:
             return Recall(generation=index.number)
         usable = ask.allowed - failed
+        dictionary = search_dictionary(reach.scopes, reach.document_ids)
+        question = question_terms(ask.request.text, dictionary)
         if not ask.settings.cache_seconds:
-            return replace(_look(ask, snapshot, reach, usable), database=database)
+            return replace(_look(ask, snapshot, reach, usable, question), database=database)
         key = ranking_key(
             ask.request, reach, settings=ask.settings, usable=sorted(usable), index=index,
-            changes=count_changes(cursor, index.number, reach.scopes),
+            changes=(count_changes(cursor, index.number, reach.scopes), dictionary.revision),
         )  # fmt: skip
         with ask.timings.measure("cache"):
             known = read_ranking(key)
         if isinstance(known, Recall):
             return replace(known, is_cached=True)
-        found = replace(_look(ask, snapshot, reach, usable), database=database)
+        found = replace(_look(ask, snapshot, reach, usable, question), database=database)
     if found.hits.keys() == ask.allowed:
         keep_ranking(key, found, seconds=ask.settings.cache_seconds)
     return found
 
 
-def _look(ask: _Ask, snapshot: IndexSnapshot, reach: Reach, usable: frozenset[str]) -> Recall:
+def _look(
+    ask: _Ask, snapshot: IndexSnapshot, reach: Reach, usable: frozenset[str], question: QuestionTerms
+) -> Recall:
     cursor, index = snapshot.cursor, snapshot.generation
-    terms = ask.terms
+    terms = tuple(question.weights)
     if ask.pending and DENSE in usable:
         ask.pending.start()
     if ask.character:
         terms = tuple(read_terms_with(cursor, index.number, reach.scopes, ask.character)) or terms
     with ask.timings.measure("words"):
         statistics = snapshot.statistics(reach, terms)
-    query = ChannelQuery(text=ask.request.text, terms=terms)
+    query = ChannelQuery(text=ask.request.text, terms=terms, weights=question.lesser)
     hits: dict[str, tuple[Hit, ...]] = {}
     explanations: dict[str, Mapping[str, Any]] = {}
     vector: QuestionVector | None = None
@@ -189,18 +205,20 @@ def _look(ask: _Ask, snapshot: IndexSnapshot, reach: Reach, usable: frozenset[st
         hits[channel.name], explanations[channel.name] = found.hits, found.explanation
     with ask.timings.measure("signals"):
         keys = list(dict.fromkeys(hit.chunk_id for name in hits for hit in hits[name]))
-        traits = read_traits(cursor, index.number, keys, terms)
+        traits = _traits(snapshot, keys, question, terms)
+        if LEXICAL in hits:
+            hits[LEXICAL] = tuple(hit for hit in hits[LEXICAL] if _is_meant(traits.get(hit.chunk_id)))
         cosines = _cosines(cursor, index.number, vector, hits)
         phrases = read_phrase_shares(cursor, keys, quoted_phrases(ask.request.text))
-    idf = statistics.idf()
-    if ask.character:  # any of the terms is all that was asked for
-        traits = {chunk_id: _as_one(chunk, ask.character) for chunk_id, chunk in traits.items()}
-        idf = {ask.character: max(idf.values())}
+    traits, question = _read_as_one(ask.character, traits, question)
+    idf = _weights(ask.character, statistics.idf(), question)
+    known = _Known(traits=traits, cosines=cosines, phrases=phrases)
     return Recall(
         generation=index.number,
         hits=hits,
-        signals=_signals(ask, _Known(traits=traits, cosines=cosines, phrases=phrases), idf),
+        signals=_signals(ask, known, question, idf),
         terms={chunk_id: chunk.terms for chunk_id, chunk in traits.items()},
+        question=question,
         idf=idf,
         vector=vector,
         degraded=tuple(sorted(ask.asked - hits.keys())),
@@ -217,10 +235,12 @@ class _Known:
     phrases: Mapping[Key, float]
 
 
-def _signals(ask: _Ask, known: _Known, idf: Mapping[str, float]) -> dict[Key, Signal]:
+def _signals(
+    ask: _Ask, known: _Known, question: QuestionTerms, idf: Mapping[str, float]
+) -> dict[Key, Signal]:
     other_language = "en" if is_chinese(ask.request.text) else "zh"
     held = {chunk.terms for chunk in known.traits.values()}
-    shares = {terms: coverages(frozenset(terms), idf) for terms in held}
+    shares = {terms: coverages(question.fulfilled(terms), idf) for terms in held}
     return {
         key: Signal(
             cosine=known.cosines.get(key),
@@ -237,6 +257,42 @@ def _channels(snapshot: IndexSnapshot, usable: frozenset[str]) -> list[Channel]:
     """Lexical first: the database works on it while the question is embedded."""
     channels: tuple[Channel, ...] = (LexicalChannel(snapshot), DenseChannel(snapshot), FaqChannel(snapshot))
     return [channel for channel in channels if channel.name in usable]
+
+
+def _traits(
+    snapshot: IndexSnapshot, keys: list[Key], question: QuestionTerms, terms: tuple[str, ...]
+) -> dict[Key, Traits]:
+    """What chunks are and hold. A collection's own synonyms say something in its documents alone."""
+    traits = read_traits(snapshot.cursor, snapshot.generation.number, keys, terms)
+    if not question.own_collections:
+        return traits
+    homes = read_collections(snapshot.cursor, keys)
+    return {
+        key: replace(chunk, terms=question.looked_for_in(homes.get(key), chunk.terms))
+        for key, chunk in traits.items()
+    }
+
+
+def _is_meant(chunk: Traits | None) -> bool:
+    """Not one that only another collection's synonyms found."""
+    return chunk is None or bool(chunk.terms)
+
+
+def _read_as_one(
+    character: str | None, traits: dict[Key, Traits], question: QuestionTerms
+) -> tuple[dict[Key, Traits], QuestionTerms]:
+    """Of the terms that a lone character stands for, any is all that was asked for."""
+    if character is None:
+        return traits, question
+    widened = {key: _as_one(chunk, character) for key, chunk in traits.items()}
+    return widened, replace(question, own=(character,))
+
+
+def _weights(character: str | None, idf: Mapping[str, float], question: QuestionTerms) -> dict[str, float]:
+    """Of the question's own terms alone: a synonym is another way to say one of these."""
+    if character is not None:
+        return {character: max(idf.values())}
+    return {term: idf[term] for term in question.own}
 
 
 def _as_one(chunk: Traits, character: str) -> Traits:

@@ -1,7 +1,7 @@
 """Rankings that are used again: for the same question of readers who see the same, while nothing has changed.
 
 All that decides a recall is part of the key (question, mode, settings, channels in use, generation, visible scopes, the
-documents that meet the conditions, and how often the index rows of those scopes were changed), so that an entry is never
+documents that meet the conditions, how often the index rows of those scopes were changed, the dictionary), so that an entry is never
 wrong, only old-fashioned; hydration checks access again in any case. Without Valkey every search is made anew.
 """
 
@@ -33,9 +33,9 @@ def ranking_key(
     settings: SearchSettings,
     usable: Sequence[str],
     index: IndexGeneration,
-    changes: int,
+    changes: tuple[int, int],
 ) -> str:
-    """Equal only if a recall would find the same."""
+    """Equal only if a recall would find the same. changes: of the index rows, and the dictionary's revision."""
     decisive: tuple[Any, ...] = (
         FORMAT, request.text, request.mode.value, sorted(usable), settings.fingerprint, index.number, index.embedder,
         index.analyzer_version, reach.scopes, reach.document_ids, changes,

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.values import Principal
 from ingestion import selectors
+from ingestion.dictionary.questions import Expansion, through
 from ingestion.indexing.analyzer import locate
 from ingestion.models import Document
 from ingestion.selectors import changed_at
@@ -92,7 +93,12 @@ def _nearness(found: Ranked) -> float:
 
 
 def grouped(
-    principal: Principal, passages: Iterable[Passage], *, question: str = "", newest_first: bool = False
+    principal: Principal,
+    passages: Iterable[Passage],
+    *,
+    question: str = "",
+    newest_first: bool = False,
+    expansions: Sequence[Expansion] = (),
 ) -> list[DocumentGroup]:
     """Documents in the order of their best passage, or the last changed first."""
     by_document: dict[str, list[Passage]] = {}
@@ -109,7 +115,7 @@ def grouped(
             language=documents[uid].language if uid in documents else "",
             version=found[0].version_number,
             changed_at=getattr(documents.get(uid), "changed_at", None),
-            passages=tuple(_shown(passage, is_zh) for passage in found),
+            passages=tuple(_shown(passage, is_zh, expansions) for passage in found),
         )
         for uid, found in by_document.items()
     ]
@@ -133,21 +139,23 @@ def _file_name(document: Document | None) -> str:
     return document.active_version.file_name if document and document.active_version else ""
 
 
-def _shown(passage: Passage, question_is_chinese: bool) -> ShownPassage:
+def _shown(passage: Passage, question_is_chinese: bool, expansions: Sequence[Expansion]) -> ShownPassage:
     return ShownPassage(
         passage=passage,
         path=tuple(part for part in passage.heading_path if part != passage.title),
         segments=snippet(passage.text, passage.terms),
-        reasons=tuple(_reasons(passage, question_is_chinese)),
+        reasons=tuple(_reasons(passage, question_is_chinese, expansions)),
         terms=passage.terms[:MOST_TERMS],
     )
 
 
-def _reasons(passage: Passage, question_is_chinese: bool) -> Iterable[str]:
+def _reasons(passage: Passage, question_is_chinese: bool, expansions: Sequence[Expansion]) -> Iterable[str]:
     """Ranks by channel in words, then what else speaks for the passage."""
     for channel, label in REASONS.items():
         if hit := passage.channels.get(channel):
             yield _("%(channel)s: rank %(rank)d") % {"channel": label, "rank": hit.rank}
+    for one in through(expansions, passage.terms):
+        yield _("Through the synonym: %(said)s → %(means)s") % {"said": one.said, "means": one.means}
     if not passage.terms:
         yield _("No word in common")
     other = "en" if question_is_chinese else "zh"

@@ -90,6 +90,8 @@ def search_json(
 ) -> dict[str, Any]:
     """The answer of the search API; `explain` adds how the search went, `compress_to` the passages in short."""
     results = [passage_json(passage) for passage in result.passages]
+    for shown, passage in zip(results, result.passages, strict=True):
+        shown["synonyms"] = [[one.said, one.means] for one in result.synonyms_in(passage)]
     if compress_to:
         for shown in results:
             shown["compressed"] = compress(shown["text"], result.idf, limit=compress_to)

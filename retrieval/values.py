@@ -14,6 +14,7 @@ import numpy as np
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
+from ingestion.dictionary.questions import Expansion, through
 from kb_platform.errors import InvalidInput
 from retrieval.filters import Filters
 from retrieval.query.values import Round, Understanding
@@ -189,6 +190,7 @@ class SearchResult:
     direct: an answer that is known already, else None. notes: codes of what else the reader should know.
     understanding: what was looked for; None where nothing was understood.
     total_estimate: candidates that the reader may read. idf: the weight of each distinct term of the question.
+    expansions: the synonyms that were looked for as well.
     query_vector: float32 (dimension,), None when the question was not embedded.
     """
 
@@ -202,8 +204,13 @@ class SearchResult:
     trace_id: str = ""
     timings_ms: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     idf: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    expansions: tuple[Expansion, ...] = ()
     query_vector: NDArray[np.float32] | None = None
 
     def asked(self, typed: str) -> str:
         """The question that the passages answer, standing alone."""
         return self.understanding.text if self.understanding else typed
+
+    def synonyms_in(self, passage: Passage) -> list[Expansion]:
+        """Those by which a passage says something of the question."""
+        return through(self.expansions, passage.terms)

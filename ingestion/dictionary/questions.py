@@ -6,7 +6,6 @@ document's tokens are the same with and without them, so that both hold from the
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from ingestion.indexing.analyzer import Cut, Token, cut_question
 from ingestion.indexing.lexicon import Phrases, Place, find, leftmost_longest
@@ -29,11 +28,15 @@ class Synonym:
 
 
 class Synonyms:
-    """Groups of phrases, made once and read by many threads. One phrase may be in several groups."""
+    """Groups of phrases, made once and read by many threads. One phrase may be in several groups.
 
-    __slots__ = ("groups", "phrases")
+    collection: the one whose documents they hold for, None for all.
+    """
 
-    def __init__(self, synonyms: Sequence[Synonym] = ()) -> None:
+    __slots__ = ("collection", "groups", "phrases")
+
+    def __init__(self, synonyms: Sequence[Synonym] = (), *, collection: int | None = None) -> None:
+        self.collection = collection
         self.groups: dict[str, list[Synonym]] = {}
         for synonym in synonyms:
             for key in synonym.keys[:1] if synonym.one_way else synonym.keys:
@@ -63,6 +66,7 @@ class Expansion:
     """A synonym that was applied: `said` in the question, `means` as the dictionary writes it.
 
     replaces: the question's tokens it stands for. tokens: all of which a text must hold to say the same.
+    collection: the one whose documents it holds for, None for all.
     """
 
     said: str
@@ -70,15 +74,34 @@ class Expansion:
     replaces: tuple[str, ...]
     tokens: tuple[str, ...]
     weight: float
+    collection: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionTerms:
     """weights: 1 for each of the question's own tokens, in their order; less for those that synonyms add."""
 
-    weights: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    weights: Mapping[str, float] = field(default_factory=dict)
     own: tuple[str, ...] = ()
     expansions: tuple[Expansion, ...] = ()
+
+    @property
+    def lesser(self) -> dict[str, float]:
+        """The weights below 1."""
+        return {token: weight for token, weight in self.weights.items() if weight < 1}
+
+    @property
+    def own_collections(self) -> frozenset[int]:
+        """The collections that brought synonyms of their own."""
+        return frozenset(one.collection for one in self.expansions if one.collection is not None)
+
+    def looked_for_in(self, collection: int | None, found: Sequence[str]) -> tuple[str, ...]:
+        """Of the tokens found in a document's text those that are looked for in its collection."""
+        here = set(self.own)
+        for one in self.expansions:
+            if one.collection in (None, collection):
+                here.update(one.tokens)
+        return tuple(token for token in found if token in here)
 
     def fulfilled(self, found: Collection[str]) -> dict[str, float]:
         """How far a text with these tokens says each of the question's own: 1, a synonym's weight, or absent for 0."""
@@ -90,11 +113,19 @@ class QuestionTerms:
                     shares[token] = max(shares.get(token, 0.0), expansion.weight)
         return shares
 
-    def through(self, found: Collection[str]) -> list[Expansion]:
-        """The synonyms by which a text with these tokens was found, each pair of phrases once."""
-        held = frozenset(found)
-        applied = {(one.said, one.means): one for one in self.expansions if held.issuperset(one.tokens)}
-        return list(applied.values())
+
+def through(expansions: Sequence[Expansion], found: Collection[str]) -> list[Expansion]:
+    """The synonyms by which a text with these tokens says something of the question, each pair of phrases once.
+
+    One whose tokens the question has itself tells nothing.
+    """
+    held = frozenset(found)
+    applied = {
+        (one.said, one.means): one
+        for one in expansions
+        if held.issuperset(one.tokens) and not set(one.tokens) <= set(one.replaces)
+    }
+    return list(applied.values())
 
 
 def question_terms(text: str, dictionary: SearchDictionary) -> QuestionTerms:
@@ -109,7 +140,7 @@ def question_terms(text: str, dictionary: SearchDictionary) -> QuestionTerms:
     for expansion in expansions:
         for token in expansion.tokens:
             weights[token] = max(weights.get(token, 0.0), expansion.weight)
-    return QuestionTerms(weights=MappingProxyType(weights), own=own, expansions=expansions)
+    return QuestionTerms(weights=weights, own=own, expansions=expansions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +158,7 @@ def _read(text: str, dictionary: Dictionary) -> _Reading:
         for synonyms in dictionary.synonyms
         for place in _aligned(cut, synonyms.phrases)
         for synonym in synonyms.groups[place[0]]
-        for expansion in _expand(cut, place, synonym, dictionary)
+        for expansion in _expand(cut, place, synonym, dictionary.terms, synonyms.collection)
     ]
     return _Reading(own=tuple(dict.fromkeys(token for token, _, _ in kept)), expansions=tuple(expansions))
 
@@ -154,16 +185,22 @@ def _is_word_end(cut: Cut, at: int) -> bool:
     return at in ends or not any(start < at < end for _token, start, end in cut.tokens)
 
 
-def _expand(cut: Cut, place: Place, synonym: Synonym, dictionary: Dictionary) -> list[Expansion]:
+def _expand(
+    cut: Cut, place: Place, synonym: Synonym, terms: Sequence[Phrases], collection: int | None
+) -> list[Expansion]:
     key, start, end = place
     inside = (token for token, first, last in cut.tokens if start <= first and last <= end)
-    names = tuple(dict.fromkeys(inside))
-    expansions = []
-    for phrase in synonym.others(key):
-        tokens = tuple(dict.fromkeys(token for token, _, _ in cut_question(phrase, dictionary.terms).tokens))
-        if tokens and names:
-            said = cut.text[start:end]
-            expansions.append(
-                Expansion(said=said, means=phrase, replaces=names, tokens=tokens, weight=synonym.weight)
-            )
-    return expansions
+    replaced = tuple(dict.fromkeys(inside))
+    meant = ((phrase, cut_question(phrase, terms).tokens) for phrase in synonym.others(key))
+    return [
+        Expansion(
+            said=cut.text[start:end],
+            means=phrase,
+            replaces=replaced,
+            tokens=tuple(dict.fromkeys(token for token, _, _ in tokens)),
+            weight=synonym.weight,
+            collection=collection,
+        )
+        for phrase, tokens in meant
+        if tokens and replaced
+    ]

@@ -173,7 +173,7 @@ def _compile(collection_id: int | None) -> _Part:
     )
     return _Part(
         terms=terms or None,
-        synonyms=Synonyms(synonyms) if synonyms else None,
+        synonyms=Synonyms(synonyms, collection=collection_id) if synonyms else None,
         stop_words=stop_words or None,
     )
 

@@ -1,7 +1,7 @@
 """The two channels over the index, dense and lexical, within one snapshot of the database."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db.backends.utils import CursorWrapper
 
@@ -79,5 +79,6 @@ class LexicalChannel:
         reach = self.snapshot.reach(principal, filters)
         statistics = self.snapshot.statistics(reach, query.terms)
         matching, _scoring = matching_terms(statistics)
-        hits = search_lexical(self.snapshot.cursor, self.snapshot.generation.number, statistics, reach, limit)
+        weighted = replace(statistics, weights=query.weights)
+        hits = search_lexical(self.snapshot.cursor, self.snapshot.generation.number, weighted, reach, limit)
         return ChannelResult(hits=tuple(hits), explanation={"matching": matching})

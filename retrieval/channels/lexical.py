@@ -5,7 +5,7 @@ and the formula live in `ingestion.indexing.bm25`; the inner product with the qu
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
@@ -21,15 +21,22 @@ MAX_WIDENED = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermStatistics:
-    """Counts over the visible scopes. `all_chunks` is the size of the whole generation, for choosing plans only."""
+    """Counts over the visible scopes. `all_chunks` is the size of the whole generation, for choosing plans only.
+
+    weights: of terms that count less than 1, because a synonym brought them.
+    """
 
     chunk_count: int
     all_chunks: int
     frequencies: Mapping[str, int]
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def idf(self) -> dict[str, float]:
         """Weight of every term of the question; a term that occurs nowhere has the largest."""
-        return {term: idf(self.chunk_count, count) for term, count in self.frequencies.items()}
+        return {
+            term: idf(self.chunk_count, count) * self.weights.get(term, 1.0)
+            for term, count in self.frequencies.items()
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +158,16 @@ def read_phrase_shares(
         "regexp_replace(lower(normalize(embedding_text, NFKC)), '\\s+', ' ', 'g') as folded) as text "
         "where id = any(%s::bigint[])",
         [list(phrases), list(chunk_ids)],
+    )
+    return dict(cursor.fetchall())
+
+
+def read_collections(cursor: CursorWrapper, chunk_ids: Sequence[Key]) -> dict[Key, int]:
+    """The collection that each chunk's document is in."""
+    cursor.execute(
+        "select c.id, d.collection_id from ingestion_chunk c join ingestion_document d on d.id = c.document_id "
+        "where c.id = any(%s::bigint[])",
+        [list(chunk_ids)],
     )
     return dict(cursor.fetchall())
 

@@ -17,10 +17,14 @@ from retrieval.values import Hit, Key, Passage
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChannelQuery:
-    """text: as asked. terms: its distinct tokens. vector: None when the question was not embedded."""
+    """text: as asked. terms: its distinct tokens, and those of synonyms. vector: None when the question was not embedded.
+
+    weights: of terms that count less than 1.
+    """
 
     text: str
     terms: tuple[str, ...] = ()
+    weights: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     vector: QuestionVector | None = None
 
 

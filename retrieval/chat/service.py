@@ -161,7 +161,7 @@ def _extract(text: str, found: SearchResult) -> ExtractedAnswer | None:
     if found.evidence.level is EvidenceLevel.NONE:
         return None
     statements = _statements(found.passages)
-    question, asked = Question(text=text, idf=found.idf), found.query_vector
+    question, asked = Question(text=text, idf=found.idf, expansions=found.expansions), found.query_vector
     if asked is None:
         return extract_answer(question, found.passages, statements)
     embedder = get_embedder()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
+from ingestion.dictionary.questions import Expansion
 from ingestion.indexing.analyzer import analyze
 from retrieval.evidence import coverage
 from retrieval.generation.statements import Statement
@@ -77,11 +78,13 @@ ReadClosely = Callable[[Sequence[str]], Sequence[float]]
 class Question:
     """nearness: of each statement by meaning, a cosine, or None when meaning cannot be compared.
 
-    read_closely: texts -> their cosines, exact but slow.
+    expansions: synonyms, by which a sentence may say terms that it does not hold. read_closely: texts -> their cosines,
+    exact but slow.
     """
 
     text: str
     idf: Mapping[str, float]
+    expansions: Sequence[Expansion] = ()
     nearness: Sequence[float] | None = None
     read_closely: ReadClosely | None = None
 
@@ -157,7 +160,9 @@ def _answers(question: Question, best: _Rated) -> bool:
 
 
 def _terms(text: str, question: Question) -> frozenset[str]:
-    return _analyzed(text) & question.idf.keys()
+    words = _analyzed(text)
+    said = {token for one in question.expansions if words.issuperset(one.tokens) for token in one.replaces}
+    return (words | said) & question.idf.keys()
 
 
 @lru_cache(maxsize=4096)

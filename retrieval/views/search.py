@@ -94,7 +94,13 @@ def _found(request: PageRequest, typed: str) -> dict[str, Any]:
     wanted = SearchRequest(text=typed, filters=filters, top_k=POOL, without=without)
     result = search(wanted, principal=principal)
     listed = above_floor(result.passages)
-    groups = grouped(principal, listed, question=typed, newest_first=request.GET.get("sort") == "date")
+    groups = grouped(
+        principal,
+        listed,
+        question=typed,
+        newest_first=request.GET.get("sort") == "date",
+        expansions=result.expansions,
+    )
     chunk_ids = [one.chunk_id for passage in listed for one in (passage, *passage.also_in)]
     if filters:
         settings = current()

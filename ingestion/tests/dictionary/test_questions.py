@@ -10,6 +10,7 @@ from ingestion.dictionary.questions import (
     Synonym,
     Synonyms,
     question_terms,
+    through,
 )
 from ingestion.indexing.analyzer import analyze, fold_phrase
 from ingestion.indexing.lexicon import Phrases
@@ -87,10 +88,17 @@ def test_a_text_that_says_it_otherwise_fulfils_the_question_by_the_weight():
     assert question.fulfilled({"差旅", "标准"}) == {"差旅": 1.0, "标准": 1.0}
     assert question.fulfilled({"busi", "trip"}) == {"差旅": 0.6}
     assert question.fulfilled({"trip"}) == {}
-    assert [(one.said, one.means) for one in question.through({"busi", "trip"})] == [
-        ("差旅", "business trip")
-    ]
-    assert question.through({"差旅"}) == []
+    found = through(question.expansions, {"busi", "trip"})
+    assert [(one.said, one.means) for one in found] == [("差旅", "business trip")]
+    assert through(question.expansions, {"差旅"}) == []
+
+
+def test_a_collections_own_synonyms_are_looked_for_in_its_documents_alone():
+    own = Dictionary(synonyms=(Synonyms([synonym("差旅", "business trip")], collection=7),))
+    question = asked("差旅标准", own)
+    assert question.own_collections == {7}
+    assert question.looked_for_in(7, ("差旅", "trip")) == ("差旅", "trip")
+    assert question.looked_for_in(8, ("差旅", "trip")) == ("差旅",)
 
 
 def test_own_names_are_found_unstemmed():
