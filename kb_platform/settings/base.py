@@ -13,6 +13,10 @@ from django.utils.translation import gettext_lazy as _
 from kb_platform.embedded import paths
 from kb_platform.settings import environment
 
+# LangChain's tracing sends questions and passages to a service outside; from this site's processes never.
+os.environ.update(dict.fromkeys(("LANGSMITH_TRACING", "LANGSMITH_TRACING_V2"), "false"))
+os.environ.update(dict.fromkeys(("LANGCHAIN_TRACING", "LANGCHAIN_TRACING_V2"), "false"))
+
 BASE_DIR = Path(__file__).resolve().parents[2]
 DATA_DIR = environment.directory("KB_DATA_DIR", BASE_DIR / ".data")
 PORT = environment.integer("KB_PORT", 8000, low=1, high=65535)

@@ -1,0 +1,1 @@
+"""Zhiku within other programs' frameworks, and theirs within Zhiku."""
