@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import random
-import re
 import time
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from retrieval.tables.cells import clean, read_day, read_number
 from retrieval.tables.plan import TableQuery
 from retrieval.tables.reader import read_question
 from retrieval.tables.run import run_query
+from retrieval.tables.shown import value_text
 from retrieval.tables.typed import RawTable, SourceRow, TypedTable, typed_table
 from retrieval.tables.words import keys_of
 
@@ -72,19 +72,13 @@ def answered(query: TableQuery, table: TypedTable) -> list[str]:
         return list(dict.fromkeys(table.rows[number].texts[query.select[0]] for number in outcome.rows))
     if query.group_by is not None:
         return [line.key or "" for line in outcome.lines]
-    return [
-        f"{line.value:f}" if hasattr(line.value, "normalize") else str(line.value) for line in outcome.lines
-    ]
+    column = table.columns[query.measure.column] if query.measure.column is not None else None
+    is_count = column is None or query.measure.aggregate.value in ("count", "distinct")
+    return [f"{line.value:f}" if is_count else value_text(column, line.value) for line in outcome.lines]
 
 
 def _table(row: dict) -> TypedTable | None:
-    lines = [
-        [
-            cell.strip()
-            for cell in re.split(r" \| ", line.strip().strip("|").strip(" ") if False else line[2:-2])
-        ]
-        for line in row["text"].split("\n")
-    ]
+    lines = [[cell.strip() for cell in line[2:-2].split(" | ")] for line in row["text"].split("\n")]
     header, *rows = lines
     return typed_table(
         RawTable(

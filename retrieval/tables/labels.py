@@ -20,6 +20,7 @@ from retrieval.tables.words import Keys, Word, keys_of, words_of
 MAX_VALUE_WORDS = 24
 MAX_QUESTION_WORDS = 80
 _FEW_VALUES = 12
+_MEDALS = {keys_of(name) for name in ("gold", "silver", "bronze")}  # what such columns count is in no head
 TOTAL = "总"  # 销售总额 is the total of 销售额
 _YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
 _COUNTED = re.compile(r"^(?:number of|no\.? of|nos\.? of|#|total number of)\s+(?P<what>.+)$", re.IGNORECASE)
@@ -152,6 +153,8 @@ def _vocabulary(table: TypedTable, context: Iterable[str], asked: set[str]) -> _
     for keys, column in _column_names(table.columns):
         if column not in vocabulary.columns[keys]:
             vocabulary.columns[keys].append(column)
+    if {keys_of(column.name) for column in table.columns} >= _MEDALS:
+        vocabulary.context.update(keys_of("medals"))
     index = table.index or _indexed(table)
     for first in asked & index.keys():
         for keys, number, value in index[first]:
@@ -303,11 +306,29 @@ def _period_at(words: Sequence[Word], at: int) -> Iterator[Label]:
     for length in range(min(6, len(words) - at), 0, -1):
         text = _as_written(words[at : at + length])
         if length == 1 and _YEAR.fullmatch(text):
+            if decade := _decade(words, at):
+                yield decade
+                return
             text += "年"
         day = read_day(text)
         if day is not None:
             yield Label(meaning=period(day.first, day.precision), at=at, count=length, text=first.raw)
             return
+
+
+def _decade(words: Sequence[Word], at: int) -> Label | None:
+    """1990s, the 1990's, 1990年代."""
+    behind = [word.raw for word in words[at + 1 : at + 3]]
+    count = 2 if behind[:1] == ["s"] else 3 if behind == ["年", "代"] else 0
+    if not count or not words[at].raw.endswith("0"):
+        return None
+    year = int(words[at].raw)
+    return Label(
+        meaning=Period(first=date(year, 1, 1), after=date(year + 10, 1, 1)),
+        at=at,
+        count=count,
+        text=words[at].raw,
+    )
 
 
 def _as_written(words: Sequence[Word]) -> str:

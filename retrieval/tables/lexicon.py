@@ -25,6 +25,8 @@ class Cue(StrEnum):
     FEWER = "fewer"
     LATEST = "latest"
     EARLIEST = "earliest"
+    FIRST = "first"
+    LAST = "last"
     SUM = "sum"
     AVERAGE = "average"
     DISTINCT = "distinct"
@@ -65,6 +67,8 @@ _PHRASES: dict[Cue, str] = {
     Cue.FEWER: "less; fewer; lower; smaller; 更低; 更小; 更少; 比较低; 比较小; 比较少",
     Cue.LATEST: "latest; most recent; newest; 最新; 最近; 最晚",
     Cue.EARLIEST: "earliest; oldest; 最早",
+    Cue.FIRST: "first; 第一个; 首个; 首次; 第一次; 第一位",
+    Cue.LAST: "last; final; 最后一个; 最后; 最后一次; 最后一位",
     Cue.SUM: "total; sum; sum of; combined; altogether; in total; in all; total amount of; 总和; 合计; 总计; 之和; 总共; 一共; 加起来; 共计; 总",
     Cue.AVERAGE: "average; mean; on average; 平均; 平均值; 均值; 平均数; 平均为",
     Cue.DISTINCT: "different; distinct; unique; 不同的; 不同",
@@ -89,7 +93,7 @@ _PHRASES: dict[Cue, str] = {
     Cue.DOES: "win; won; score; scored; earn; earned; receive; received; get; got; make; made; take; took; achieve; achieved; sell; sold; "
     "cost; costs; spend; spent; gain; gained; collect; collected; produce; produced; hold; held; reach; reached; play; played",
     Cue.STOP: "the; a; an; of; in; on; at; for; to; with; from; is; are; was; were; be; been; do; does; did; has; have; had; there; their; its; "
-    "his; her; it; he; she; they; that; this; these; those; as; and; among; within; during; all; s; out; where; whose value; amount of; value; "
+    "his; her; it; he; she; they; that; this; these; those; as; and; among; within; during; all; s; out; whose value; amount of; the name of; name of; the names of; names of; value; "
     "listed; shown; recorded; included; appear; appears; appeared; exist; exists; table; according to; please; tell me; show me; give me; i; me; "
     "的; 是; 了; 在; 有; 为; 和; 与; 中; 里; 内; 请问; 一下; 请; 吗; 呢; 啊; 这; 这个; 那; 其; 都; 把; 由; 我; 想; 知道; 我想知道; 查; 查询; 告诉; "
     "告诉我; 看看; 显示; 表; 表格; 表中; 数据; 当中; 所有; 全部; 一共有; 总共有; 共有; 共; 及; 以及; 个; 家; 名; 位; 达到; 达; 满足; 年度; 这张表; 里面; 数值; 属于; 来自; 位于",

@@ -7,6 +7,7 @@ different numbers are no reading.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
 
 from retrieval.tables.cells import SCALES
@@ -53,6 +54,8 @@ _EXTREMES = {
     Cue.LEAST: False,
     Cue.FEWER: False,
     Cue.EARLIEST: False,
+    Cue.FIRST: False,
+    Cue.LAST: True,
 }
 _NAMES_PEOPLE = re.compile(r"^(?:姓名|名字|员工|人员|员工姓名|学生|学生姓名|full name|name|employee(?: name)?|person|student(?: name)?)$", re.IGNORECASE)  # fmt: skip
 _COUNTS_PEOPLE = re.compile(r"人数|人次|\bpeople\b|\bpersons\b|head ?count|\(人\)", re.IGNORECASE)
@@ -220,6 +223,9 @@ class _Reading:
             return False
         column, start, end = self._number_near(n, n + width)
         self._add(column, compare, _counted(amount, column))
+        behind = self._at(end)
+        if isinstance(behind, Cue) and _AFTERWARDS.get(behind) is compare:
+            end += 1  # "at least 10 points or more"
         del self.items[start:end]
         return True
 
@@ -336,32 +342,35 @@ class _Reading:
                 raise _NotUnderstood
 
     def _take_numbered(self) -> None:
-        """ "round 3", "7 draws": a number beside a column of numbers, and no operation between."""
-        for n, item in enumerate(self.items):
-            amount = item.meaning
+        """Numbers beside a column of numbers and no operation between: "round 3", "7 draws"."""
+        n = 0
+        while n < len(self.items):
+            amount = self.items[n].meaning
             if not isinstance(amount, Amount) or self._is_limit(n):
+                n += 1
                 continue
-            before, after = self._at(n - 1) if n else None, self._at(n + 1)
-            follows = isinstance(before, Column) and before.kind is Kind.NUMBER
-            leads = isinstance(after, Column) and after.kind is Kind.NUMBER
-            if isinstance(before, Column) and follows and (before.is_label or not leads):
-                column, start, end = before, n - 1, n + 1
-            elif isinstance(after, Column) and leads and not follows:
-                column, start, end = after, n, n + 2
-            else:
-                raise _NotUnderstood
+            column, start, end = self._numbered(n)
             self._add(column, Compare.IN, _counted(amount, column))
             del self.items[start:end]
             n = 0
+
+    def _numbered(self, n: int) -> tuple[Column, int, int]:
+        before, after = self._at(n - 1) if n else None, self._at(n + 1)
+        follows = isinstance(before, Column) and before.kind is Kind.NUMBER
+        leads = isinstance(after, Column) and after.kind is Kind.NUMBER
+        if isinstance(before, Column) and follows and (before.is_label or not leads):
+            return before, n - 1, n + 1
+        if isinstance(after, Column) and leads and not follows:
+            return after, n, n + 2
+        raise _NotUnderstood
 
     def _is_limit(self, n: int) -> bool:
         """How many are wanted of those with the most: beside "top", or before a column of texts."""
         if not self._has(*_EXTREMES, Cue.TOP):
             return False
-        after = self._at(n + 1)
-        return (n > 0 and self._at(n - 1) is Cue.TOP) or (
-            isinstance(after, Column) and after.kind is Kind.TEXT
-        )
+        after, before = self._at(n + 1), self._at(n - 1) if n else None
+        is_free = before is None or isinstance(before, Cue)  # in "series 10" the number says which
+        return before is Cue.TOP or (is_free and isinstance(after, Column) and after.kind is Kind.TEXT)
 
     # --- superlatives ---------------------------------------------------------------------------------------
 
@@ -385,12 +394,16 @@ class _Reading:
         if found := self._most_often(cue, place, limit):
             return found
         by = self._ordered_by(cue, place)
+        asks_when = any(self._at(n) is Cue.WHICH and self._at(n + 1) is by for n in range(place))
         self.items = [item for item in self.items if item.meaning is not by]
         is_value = compared is None and self._asks_for_value(place)
-        self._drop_verbs(by)
         if by.kind is Kind.DATE:
-            is_value = is_value or (self._has(Cue.WHEN) and not self._columns())
+            if asks_when or self._has(Cue.WHEN):
+                is_value = self._asks_only_when()
+            elif self._has(Cue.DOES):  # what was first done need not be what the rows are about
+                raise _NotUnderstood
             self._drop(Cue.WHEN)
+        self._drop_verbs(by)
         who = compared or (None if is_value else self._entity(by))
         self._drop(cue, Cue.WHICH, Cue.WHO, Cue.LIST, Cue.TOP)
         self._only(Context)
@@ -404,7 +417,7 @@ class _Reading:
         return self._most(who, by, descending, limit, is_total=is_total)
 
     def _compared(self) -> Column:
-        """ "Which has more X, A or B": the column of A and B, which are all that is asked about."""
+        """Which has more X, A or B: the column of A and B, which are all that is asked about."""
         pairs = [found for found in self.where if found.compare is Compare.IN and len(found.values) == 2]
         if len(pairs) != 1 or not self._has(Cue.WHICH, Cue.WHO):
             raise _NotUnderstood
@@ -426,6 +439,8 @@ class _Reading:
 
     def _ordered_by(self, cue: Cue, place: int) -> Column:
         """What there is most of: named right behind the word, or right before it; dates by themselves."""
+        if cue in (Cue.FIRST, Cue.LAST):
+            return self._in_order()
         kinds = (Kind.DATE,) if cue in (Cue.LATEST, Cue.EARLIEST) else (Kind.NUMBER,)
         is_behind = self.items[place].text in _COUNTED_BY
         for beside in (self._at(place + 1), self._at(place - 1) if place and not is_behind else None):
@@ -439,13 +454,30 @@ class _Reading:
                 return dates[0]
         raise _NotUnderstood
 
+    def _in_order(self) -> Column:
+        """The dates by which the rows are in order, so that the first in time is the first that is listed too."""
+        dates = [column for column in self.table.columns if column.kind is Kind.DATE]
+        if len(dates) != 1:
+            raise _NotUnderstood
+        days = [row.values[dates[0].index] for row in self._rows()]
+        said = [day for day in days if isinstance(day, date)]
+        if len(said) < len(days) or said != sorted(said) or len({*said[:2]}) < 2 or len({*said[-2:]}) < 2:
+            raise _NotUnderstood
+        return dates[0]
+
     def _asks_for_value(self, place: int) -> bool:
-        """ "What is the highest X": no other column is named, and nobody is asked for."""
+        """What the highest X is: no other column is named, and nobody is asked for."""
         before = [item.meaning for item in self.items[:place]]
         return not self._columns() and all(meaning is Cue.WHICH for meaning in before)
 
+    def _asks_only_when(self) -> bool:
+        """When the first one was: the date itself, unless what happened then is named and may be any of several things."""
+        if self._columns() or self._has(Cue.DOES, Cue.WHO):
+            raise _NotUnderstood
+        return True
+
     def _most_often(self, cue: Cue, place: int, limit: int) -> TableQuery | None:
-        """ "Which firm is listed the most": the one with most rows."""
+        """Which firm is listed the most: the one with most rows."""
         is_last = place == len(self.items) - 1 or self._at(place + 1) is Cue.ROWS
         columns = self._columns()
         if cue not in (Cue.MOST, Cue.LEAST) or not is_last or self.items[place].text not in _COUNTED_BY:
@@ -532,7 +564,7 @@ class _Reading:
         if isinstance(what, Column) and what.kind is Kind.NUMBER:
             self.items = [item for item in self.items if item.meaning is not what]
             self._drop_verbs(what)
-            self._drop(Cue.HOW_MANY, Cue.WHICH)
+            self._drop(Cue.HOW_MANY, Cue.WHICH, Cue.LIST)
             self._only(Context)
             return self._amount(what, is_total=is_total)
         self.items = [item for item in self.items if item.meaning is not what]
@@ -540,7 +572,7 @@ class _Reading:
         measured = [c for c in self.where if self.table.columns[c.column].kind is Kind.NUMBER]
         if len({condition.column for condition in measured}) == 1:
             self._drop_verbs(self.table.columns[measured[0].column])
-        self._drop(Cue.HOW_MANY, Cue.WHICH, Cue.ROWS, Cue.PEOPLE)
+        self._drop(Cue.HOW_MANY, Cue.WHICH, Cue.LIST, Cue.ROWS, Cue.PEOPLE)
         self._only(Context)
         if self.table.has_bands or self.table.has_parts:
             raise _NotUnderstood
@@ -570,7 +602,7 @@ class _Reading:
         return None
 
     def _amount(self, what: Column, *, is_total: bool) -> TableQuery:
-        """ "How many goals did X score": the one cell that says it, or their sum where a total is asked for."""
+        """How many goals X scored: the one cell that says it, or their sum where a total is asked for."""
         rows = self._settled(what)
         if len(rows) == 1 and self.where:
             return TableQuery(select=(what.index,), where=tuple(self.where))
@@ -588,6 +620,8 @@ class _Reading:
         )
 
     def _things(self, what: Column, group: Column | None, *, is_distinct: bool) -> TableQuery:
+        if any(c.compare is Compare.IN and self.table.columns[c.column].is_unique for c in self.where):
+            raise _NotUnderstood  # of one row, "how many" asks for what a cell says
         rows = [row for row in self._rows() if row.values[what.index] is not None]
         different = {row.values[what.index] for row in rows}
         if not rows or (len(different) != len(rows) and not is_distinct):
