@@ -123,6 +123,11 @@ GROUPS = (
         label=_("Settings"),
         actions={
             "setting.changed": _("Changed a setting"),
+            "source.created": _("Added an external source"),
+            "source.updated": _("Changed an external source"),
+            "source.switched_on": _("Switched an external source on"),
+            "source.switched_off": _("Switched an external source off"),
+            "source.deleted": _("Removed an external source"),
             "audit.exported": _("Exported the audit log"),
             "conversations.deleted": _("Deleted the own chats"),
             "case.created": _("Saved a test case"),

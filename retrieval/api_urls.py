@@ -2,9 +2,12 @@
 
 from django.urls import path
 
-from retrieval import api
+from retrieval import api, api_sources
 
 urlpatterns = [
+    path("sources", api_sources.SourcesView.as_view(), name="api_sources"),
+    path("sources/<str:uid>", api_sources.SourceView.as_view(), name="api_source"),
+    path("sources/<str:uid>/try", api_sources.SourceTryView.as_view(), name="api_source_try"),
     path("search", api.SearchView.as_view(), name="api_search"),
     path("chat", api.ChatView.as_view(), name="api_chat"),
     path("messages/<str:uid>/feedback", api.FeedbackView.as_view(), name="api_feedback"),

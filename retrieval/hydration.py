@@ -5,7 +5,7 @@ Everything is read in one new snapshot, later than the recall's: scopes, the doc
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db.backends.utils import CursorWrapper
@@ -15,6 +15,7 @@ from accounts.values import Principal
 from ingestion.models import IN_FORCE
 from retrieval.folding import Folder
 from retrieval.snapshot import read_snapshot
+from retrieval.sources.selectors import open_source_uids
 from retrieval.values import Candidate, Key, Passage
 
 JUDGED = 5  # passages that the evidence verdict looks at, whatever page was asked for
@@ -44,13 +45,15 @@ _EMBEDDING_TEXT = 9  # its column
 class PageRequest:
     """Which part of the readable ranking is wanted. terms: the question's tokens in each candidate.
 
-    fold: whether a passage that says what one above it says goes under that one.
+    fold: whether a passage that says what one above it says goes under that one. brought: passages of candidates that are
+    not chunks of the index.
     """
 
     offset: int
     limit: int
     terms: Mapping[Key, tuple[str, ...]]
     fold: bool = False
+    brought: Mapping[Key, Passage] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +82,9 @@ def hydrate(
     """
     with read_snapshot() as cursor:
         scopes = visible_scopes(principal)
-        states = _readable(cursor, [candidate.chunk_id for candidate in ranking], scopes, generation)
-        ranked = [candidate for candidate in ranking if candidate.chunk_id in states.readable]
+        states = _readable(cursor, _chunk_ids(ranking), scopes, generation)
+        readable = states.readable | _open_brought(page.brought, principal)
+        ranked = [candidate for candidate in ranking if candidate.chunk_id in readable]
         shown = _shown(cursor, ranked, page, scopes)
     passages = [_with_folded(shown, key) for key in shown.kept]
     return HydratedPage(
@@ -95,8 +99,9 @@ def hydrate(
 
 def read_texts(keys: Sequence[Key], *, principal: Principal) -> dict[Key, str]:
     """The embedding texts (title, headings, text) of those chunks that the reader may read now."""
+    chunk_ids = [key for key in keys if isinstance(key, int)]
     with read_snapshot() as cursor:
-        rows = _read_rows(cursor, keys, visible_scopes(principal))
+        rows = _read_rows(cursor, chunk_ids, visible_scopes(principal))
     return {key: row[_EMBEDDING_TEXT] for key, row in rows.items()}
 
 
@@ -118,17 +123,32 @@ def _shown(
     while at < len(ranked) and len(shown.kept) < wanted:
         block = ranked[at : at + wanted - len(shown.kept)]
         at += len(block)
-        rows = _read_rows(cursor, [candidate.chunk_id for candidate in block], scopes)
+        rows = _read_rows(cursor, _chunk_ids(block), scopes)
         for candidate in block:
             key = candidate.chunk_id
-            if key not in rows:
+            if key in page.brought:
+                passage = replace(page.brought[key], score=candidate.score, channels=candidate.channels)
+            elif key in rows:
+                passage = _passage(rows[key], candidate, page.terms.get(key, ()))
+            else:
                 continue
-            passage = shown.passages[key] = _passage(rows[key], candidate, page.terms.get(key, ()))
+            shown.passages[key] = passage
             if page.fold and (same := folder.same_as(key, passage.text)) is not None:
                 shown.folded[key] = same
             else:
                 shown.kept.append(key)
     return shown
+
+
+def _chunk_ids(candidates: Sequence[Candidate]) -> list[int]:
+    return [one.chunk_id for one in candidates if isinstance(one.chunk_id, int)]
+
+
+def _open_brought(brought: Mapping[Key, Passage], principal: Principal) -> frozenset[Key]:
+    """Those whose source the reader may use now."""
+    sources = {key: passage.external.source_uid for key, passage in brought.items() if passage.external}
+    still_open = open_source_uids(principal, sources.values())
+    return frozenset(key for key, uid in sources.items() if uid in still_open)
 
 
 def _with_folded(shown: _Shown, key: Key) -> Passage:
@@ -146,7 +166,7 @@ class _States:
 
 
 def _readable(
-    cursor: CursorWrapper, chunk_ids: Sequence[Key], scopes: Sequence[int], generation: int
+    cursor: CursorWrapper, chunk_ids: Sequence[int], scopes: Sequence[int], generation: int
 ) -> _States:
     cursor.execute(_STATES, [list(scopes), list(chunk_ids), generation])
     states = cursor.fetchall()
@@ -159,7 +179,7 @@ def _readable(
 
 
 def _read_rows(
-    cursor: CursorWrapper, chunk_ids: Sequence[Key], scopes: Sequence[int]
+    cursor: CursorWrapper, chunk_ids: Sequence[int], scopes: Sequence[int]
 ) -> dict[Key, tuple[Any, ...]]:
     cursor.execute(_ROWS, [list(chunk_ids), list(scopes), [state.value for state in IN_FORCE]])
     return {row[0]: row for row in cursor.fetchall()}

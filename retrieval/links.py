@@ -3,6 +3,8 @@
 from typing import Protocol
 from urllib.parse import urlencode
 
+from retrieval.values import External
+
 
 class Place(Protocol):
     """A span of elements in one version of a document."""
@@ -15,6 +17,18 @@ class Place(Protocol):
     def first_element(self) -> int: ...
     @property
     def last_element(self) -> int: ...
+
+
+class AnyPlace(Place, Protocol):
+    """A place here, or of a record of another system."""
+
+    @property
+    def external(self) -> External | None: ...
+
+
+def place_url(place: AnyPlace) -> str:
+    """Where the place opens: the source viewer, or the other system, or "" if that gave no link."""
+    return place.external.url if place.external else source_url(place)
 
 
 def source_url(place: Place) -> str:

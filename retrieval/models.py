@@ -7,6 +7,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import new_uid
+from retrieval.sources.models import ExternalSource
 
 
 class SearchTrace(models.Model):
@@ -97,7 +98,10 @@ class Message(models.Model):
 
 
 class Citation(models.Model):
-    """A numbered passage behind an answer, bound to the version it was read from; shown only while visible."""
+    """A numbered passage behind an answer, bound to the version it was read from; shown only while visible.
+
+    One from an external source has no document, but the source, and the title and link that it had there.
+    """
 
     message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="citations")
     n = models.PositiveSmallIntegerField()
@@ -111,6 +115,10 @@ class Citation(models.Model):
     heading_path: Any = models.JSONField(default=list)
     quote = models.TextField()
     is_corrected = models.BooleanField(default=False, help_text="The passage had been corrected by people")
+    source = models.ForeignKey(ExternalSource, null=True, on_delete=models.SET_NULL, related_name="+")
+    external_key = models.CharField(max_length=100, blank=True)
+    external_title = models.CharField(max_length=300, blank=True)
+    external_url = models.TextField(blank=True)
 
     class Meta:
         ordering = ["n"]

@@ -1,6 +1,6 @@
 """From a question to the passages a reader may see: start reading here.
 
-understand -> recall (every channel, one snapshot) -> rank -> rerank -> hydrate (second access check, in a new snapshot)
+understand -> recall (every channel, one snapshot; external sources beside it) -> rank -> rerank -> hydrate (second access check, in a new snapshot)
 -> judge the evidence -> trace. There is no second way to find a passage.
 """
 
@@ -17,6 +17,7 @@ from accounts.values import Principal
 from ingestion.models import IndexGeneration
 from kb_platform.trace import new_trace_id, trace_id
 from retrieval.channels.dense import read_vectors
+from retrieval.channels.external.channel import EXTERNAL, ExternalSearch, ask_outside
 from retrieval.channels.faq import FAQ
 from retrieval.channels.index import DENSE, LEXICAL
 from retrieval.direct import find_direct
@@ -181,6 +182,7 @@ class Run:
     generation: IndexGeneration | None
     timings: Timings
     parts: tuple[str, ...] = ()
+    outside: ExternalSearch = field(default_factory=ExternalSearch)
 
 
 def _find_understood(run: Run, understood: Understanding) -> tuple[Found, Understanding, tuple[str, ...]]:
@@ -209,6 +211,8 @@ def _understood(run: Run, understood: Understanding) -> Run:
 
 
 def _find_fresh(run: Run) -> Found:
+    if run.generation is None:
+        run = replace(run, outside=ask_outside(run.request, run.settings, principal=run.principal))
     found = find(run)
     if found.page.is_stale:  # a document changed under the search; a new snapshot has its new version
         found = find(run, may_lag=False)
@@ -225,7 +229,7 @@ def _explained(understood: Understanding, found: Found, notes: Sequence[str]) ->
 
 def find(run: Run, *, may_lag: bool = True) -> Found:
     """One pass over the index for the request of the run. may_lag: whether recall may ask a read replica."""
-    whole = _ranked(run, run.request.text, may_lag=may_lag)
+    whole = _ranked(run, run.request.text, may_lag=may_lag, outside=run.outside)
     recalled, ranking = whole.recalled, whole.ranking
     parts: tuple[PartFound, ...] = ()
     if run.parts:
@@ -238,6 +242,7 @@ def find(run: Run, *, may_lag: bool = True) -> Found:
         limit=run.request.top_k,
         terms=recalled.terms,
         fold=run.settings.fold,
+        brought=recalled.passages,
     )
     with run.timings.measure("hydrate"):
         page = hydrate(kept, asked, principal=run.principal, generation=recalled.generation)
@@ -266,7 +271,7 @@ class _Ranked:
     degraded: tuple[str, ...] = ()
 
 
-def _ranked(run: Run, text: str, *, may_lag: bool) -> _Ranked:
+def _ranked(run: Run, text: str, *, may_lag: bool, outside: ExternalSearch | None = None) -> _Ranked:
     with run.timings.measure("recall"):
         recalled = recall(
             replace(run.request, text=text),
@@ -276,9 +281,12 @@ def _ranked(run: Run, text: str, *, may_lag: bool) -> _Ranked:
             timings=run.timings,
             may_lag=may_lag,
         )
+    if outside and outside.is_asked:
+        with run.timings.measure(EXTERNAL):
+            recalled = outside.joined(recalled)
     with run.timings.measure("rank"):
         fused = rank(recalled, run.settings)
-    reranked = _reranked(run, text, fused)
+    reranked = _reranked(run, text, fused, recalled.passages)
     with run.timings.measure("spread"):
         ranking = _spread(reranked.ranking, recalled, run.settings)
     return _Ranked(
@@ -303,25 +311,28 @@ def _read(run: Run, recalled: Recall, ranking: tuple[Candidate, ...]) -> tuple[P
 
 def rank(recalled: Recall, settings: SearchSettings) -> tuple[Candidate, ...]:
     """One ranking out of the channels' hits, best first."""
-    hits = {name: recalled.hits[name] for name in (DENSE, LEXICAL, FAQ) if name in recalled.hits}
+    hits = {name: recalled.hits[name] for name in (DENSE, LEXICAL, FAQ, EXTERNAL) if name in recalled.hits}
     if not {DENSE, LEXICAL} <= hits.keys() or settings.fusion is Fusion.RRF:
         return fuse_by_rank(hits, k=settings.rrf_k)
     if settings.fusion is Fusion.MINMAX:
         share = settings.meaning_share
-        return fuse_by_scores(hits, weights={DENSE: share, LEXICAL: 1 - share})
+        return fuse_by_scores(hits, weights={DENSE: share, LEXICAL: 1 - share, EXTERNAL: share})
     if settings.fusion is Fusion.CASCADE:
         return fuse_in_cascade(hits, bounds={DENSE: settings.evidence_cosine})
     return fuse_by_evidence(hits, recalled.signals, weights=settings.weights)
 
 
-def _reranked(run: Run, text: str, ranking: tuple[Candidate, ...]) -> Reranked:
+def _reranked(
+    run: Run, text: str, ranking: tuple[Candidate, ...], brought: Mapping[Key, Passage]
+) -> Reranked:
     if not run.settings.rerank:
         return Reranked(ranking=ranking)
+    texts = {key: passage.embedding_text for key, passage in brought.items()}
     with run.timings.measure(RERANK):
         return rerank_as_configured(
             text,
             ranking,
-            lambda keys: read_texts(keys, principal=run.principal),
+            lambda keys: read_texts(keys, principal=run.principal) | texts,
             most=run.settings.rerank_candidates,
         )
 
@@ -332,7 +343,7 @@ def _spread(
     """The ranking with the variety that is set."""
     if not settings.diversity:
         return ranking
-    keys = [candidate.chunk_id for candidate in ranking[:DEPTH]]
+    keys = [one.chunk_id for one in ranking[:DEPTH] if isinstance(one.chunk_id, int)]
     with read_snapshot() as cursor:
         vectors = read_vectors(cursor, recalled.generation, keys)
     return diversify(ranking, vectors, share=settings.diversity)

@@ -52,7 +52,7 @@ def readings_of(principal: Principal, trace_ids: Iterable[str]) -> dict[str, Rea
         list(SearchTrace.objects.filter(trace_id__in=wanted, user_id=principal.user_id)) if wanted else []
     )
     ranked = {trace.trace_id: [candidate["chunk"] for candidate in trace.candidates] for trace in traces}
-    open_now = _readable(principal, {chunk_id for chunk_ids in ranked.values() for chunk_id in chunk_ids})
+    open_now = _readable(principal, {key for keys in ranked.values() for key in keys if isinstance(key, int)})
     readings: dict[str, Reading] = {}
     for trace in traces:
         chunk_ids = [chunk_id for chunk_id in ranked[trace.trace_id] if chunk_id in open_now][:PASSAGES]

@@ -41,7 +41,7 @@ from retrieval.recall_cache import count_changes, keep_ranking, ranking_key, rea
 from retrieval.search_settings import SearchSettings
 from retrieval.snapshot import read_snapshot
 from retrieval.tracing import Timings
-from retrieval.values import Hit, Key, Mode, SearchRequest
+from retrieval.values import Hit, Key, Mode, Passage, SearchRequest
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Recall:
     question: which those are, and what they count.
     vector: None when the question was not embedded. degraded: channels that were asked for and did not work.
     explanations: how each channel went about it. is_cached: whether an earlier search of the same index found it.
-    database: which one was asked, the main one or a replica.
+    database: which one was asked, the main one or a replica. passages: those of the hits that are not chunks of the index.
     """
 
     generation: int
@@ -67,6 +67,7 @@ class Recall:
     degraded: tuple[str, ...] = ()
     explanations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     is_cached: bool = False
+    passages: Mapping[Key, Passage] = field(default_factory=dict)
     database: str = DEFAULT_DB_ALIAS
 
     def says(self, key: Key) -> frozenset[str]:

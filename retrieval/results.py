@@ -20,10 +20,11 @@ from ingestion.models import Document
 from ingestion.selectors import changed_at
 from retrieval.evidence import is_chinese
 from retrieval.snippets import Segment, snippet
-from retrieval.values import ChannelHit, Passage
+from retrieval.values import ChannelHit, External, Passage
 
 CHANNELS = {"lexical": gettext_lazy("Keywords"), "dense": gettext_lazy("Meaning")}
 REASONS = CHANNELS | {"faq": gettext_lazy("FAQ")}
+EXTERNAL = "external"
 MOST_TERMS = 8
 # Measured on questions over two handbooks: less than half of the 100 best remain, and no relevant document goes.
 NEARNESS_FLOOR = (
@@ -55,7 +56,10 @@ class ShownPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentGroup:
-    """A document with its passages, best first. changed_at: None when it has gone since it was found."""
+    """A document with its passages, best first. changed_at: None when it has gone since it was found.
+
+    external: of a record of another system, which stands for itself and has neither file nor version.
+    """
 
     uid: str
     title: str
@@ -65,6 +69,7 @@ class DocumentGroup:
     version: int
     changed_at: datetime | None
     passages: tuple[ShownPassage, ...]
+    external: External | None = None
 
 
 def above_floor(best_first: Sequence[Found]) -> tuple[Found, ...]:
@@ -81,7 +86,7 @@ def above_floor(best_first: Sequence[Found]) -> tuple[Found, ...]:
         for found in best_first
         if (
             found.score >= least
-            if "lexical" in found.channels
+            if found.channels.keys() & {"lexical", EXTERNAL}
             else _nearness(found) >= nearest - NEARNESS_FLOOR
         )
     )
@@ -103,8 +108,9 @@ def grouped(
     """Documents in the order of their best passage, or the last changed first."""
     by_document: dict[str, list[Passage]] = {}
     for passage in passages:
-        by_document.setdefault(passage.document_uid, []).append(passage)
-    documents = _documents(principal, by_document)
+        key = passage.document_uid or str(passage.chunk_id)
+        by_document.setdefault(key, []).append(passage)
+    documents = _documents(principal, {passage.document_uid for (passage, *_) in by_document.values()} - {""})
     is_zh = is_chinese(question)
     groups = [
         DocumentGroup(
@@ -116,6 +122,7 @@ def grouped(
             version=found[0].version_number,
             changed_at=getattr(documents.get(uid), "changed_at", None),
             passages=tuple(_shown(passage, is_zh, expansions) for passage in found),
+            external=found[0].external,
         )
         for uid, found in by_document.items()
     ]
@@ -126,7 +133,8 @@ def grouped(
 
 def file_names(principal: Principal, document_uids: Iterable[str]) -> dict[str, str]:
     """The file name of each document that is open to the principal, by uid."""
-    rows = selectors.documents_for(principal).filter(uid__in=list(document_uids)).order_by()
+    wanted = [uid for uid in document_uids if uid]
+    rows = selectors.documents_for(principal).filter(uid__in=wanted).order_by()
     return {str(uid): name or "" for uid, name in rows.values_list("uid", "active_version__file_name")}
 
 
@@ -156,6 +164,10 @@ def _reasons(passage: Passage, question_is_chinese: bool, expansions: Sequence[E
             yield _("%(channel)s: rank %(rank)d") % {"channel": label, "rank": hit.rank}
     for one in through(expansions, passage.terms):
         yield _("Through the synonym: %(said)s → %(means)s") % {"said": one.said, "means": one.means}
+    if hit := passage.channels.get(EXTERNAL):
+        yield _("External sources: rank %(rank)d, score %(score).2f") % {"rank": hit.rank, "score": hit.score}
+    if hit := passage.channels.get("rerank"):
+        yield _("Reranked: score %(score).2f") % {"score": hit.score}
     if not passage.terms:
         yield _("No word in common")
     other = "en" if question_is_chinese else "zh"

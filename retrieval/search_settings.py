@@ -46,7 +46,8 @@ class SearchSettings:
     stored questions are compared, and their answers given; faq_similarity: how near another wording must at least be, None
     for none but the same. rerank: whether the configured reranker, if there is one, judges the first `rerank_candidates`
     again. conditions, follow_ups, parts: what is understood of a question; see `retrieval.query`.
-    tables: whether questions are computed over the tables found.
+    tables: whether questions are computed over the tables found. external: whether sources outside of the index are
+    asked, for at most `external_ms`.
     meaning_share: what nearness counts in a fusion by scores, 0..1. The others are those of `weights`, of a fusion by
     evidence, and of `bounds`, of evidence.
     """
@@ -68,6 +69,8 @@ class SearchSettings:
     conditions: bool = True
     follow_ups: bool = True
     parts: bool = True
+    external: bool = True
+    external_ms: int = 2500
     meaning_share: float = 0.7
     cosine_spread: float = DEFAULT_WEIGHTS.spread
     word_weight: float = DEFAULT_WEIGHTS.words
@@ -130,6 +133,8 @@ def current() -> SearchSettings:
         conditions=store.get(declared.UNDERSTAND_CONDITIONS),
         follow_ups=store.get(declared.UNDERSTAND_FOLLOW_UPS),
         parts=store.get(declared.UNDERSTAND_PARTS),
+        external=store.get(declared.EXTERNAL_SOURCES),
+        external_ms=store.get(declared.EXTERNAL_MS),
         **{name: _number(setting) for name, setting in _NUMBERS.items()},
     )
 

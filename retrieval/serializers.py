@@ -7,12 +7,12 @@ from rest_framework import serializers
 from retrieval.chat.values import ShownCitation, ShownMessage, ShownUnderstanding
 from retrieval.compression import compress
 from retrieval.filters import Filters, parse_filters
-from retrieval.links import source_url
+from retrieval.links import place_url
 from retrieval.models import Conversation, Feedback
 from retrieval.query.shown import taken_back
 from retrieval.query.values import condition_json
 from retrieval.tracing import ShownTrace
-from retrieval.values import DirectAnswer, Mode, Passage, SearchRequest, SearchResult
+from retrieval.values import DirectAnswer, External, Mode, Passage, SearchRequest, SearchResult
 
 
 class QuestionField(serializers.CharField):
@@ -136,10 +136,10 @@ def passage_json(passage: Passage) -> dict[str, Any]:
         channels["lexical"]["terms"] = list(passage.terms)
     return {
         "chunk_id": str(passage.chunk_id),
-        "document_id": passage.document_uid,
+        "document_id": passage.document_uid or None,
         "title": passage.title,
         "version": passage.version_number,
-        "collection": passage.collection_uid,
+        "collection": passage.collection_uid or None,
         "collection_name": passage.collection_name,
         "text": passage.text,
         "heading_path": list(passage.heading_path),
@@ -148,17 +148,23 @@ def passage_json(passage: Passage) -> dict[str, Any]:
         "is_corrected": passage.is_corrected,
         "score": round(passage.score, 8),
         "channels": channels,
-        "url": source_url(passage),
+        "url": place_url(passage) or None,
+        "source": external_json(passage.external),
         "also_in": [
             {
                 "chunk_id": str(other.chunk_id),
-                "document_id": other.document_uid,
+                "document_id": other.document_uid or None,
                 "title": other.title,
-                "url": source_url(other),
+                "url": place_url(other) or None,
             }
             for other in passage.also_in
         ],
     }
+
+
+def external_json(external: External | None) -> dict[str, str] | None:
+    """The source of a passage from another system."""
+    return {"id": external.source_uid, "name": external.source_name} if external else None
 
 
 def answer_json(message: ShownMessage) -> dict[str, Any]:
@@ -189,14 +195,15 @@ def _understood_json(understood: ShownUnderstanding) -> dict[str, Any]:
 def citation_json(citation: ShownCitation) -> dict[str, Any]:
     return {
         "n": citation.n,
-        "document_id": citation.document_uid,
+        "document_id": citation.document_uid or None,
         "title": citation.title,
         "version": citation.version_number,
         "page": citation.page,
         "heading_path": list(citation.heading_path),
         "quote": citation.quote,
         "is_corrected": citation.is_corrected,
-        "url": source_url(citation),
+        "url": place_url(citation) or None,
+        "source": external_json(citation.external),
     }
 
 

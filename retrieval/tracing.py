@@ -14,9 +14,11 @@ from accounts.values import Principal
 from ingestion.models import Chunk
 from ingestion.selectors import documents_for
 from kb_platform.errors import NotFound
+from retrieval.channels.external.values import source_of
 from retrieval.fusion import Signal
 from retrieval.models import SearchTrace
 from retrieval.search_settings import SearchSettings
+from retrieval.sources.selectors import open_source_uids
 from retrieval.values import Candidate, Key, SearchRequest
 
 log = logging.getLogger(__name__)
@@ -245,7 +247,7 @@ def visible_trace(principal: Principal, trace_id: str) -> ShownTrace:
     trace = traces.select_related("user", "as_user").first()
     if trace is None or (trace.as_user_id is not None and not principal.is_administrator):
         raise NotFound()
-    candidates = _visible_candidates(trace, visible_scopes(principal))
+    candidates = _visible_candidates(trace, principal)
     shown = ShownTrace(
         trace=trace,
         candidates=candidates,
@@ -265,16 +267,19 @@ def _all_open(explanations: Mapping[str, Any], principal: Principal) -> bool:
     return not sources or documents_for(principal).filter(uid__in=sources).count() == len(sources)
 
 
-def _visible_candidates(trace: SearchTrace, scopes: Sequence[int]) -> tuple[dict[str, Any], ...]:
-    """With their rank. A passage from elsewhere is its asker's own: it was found with their rights there."""
+def _visible_candidates(trace: SearchTrace, principal: Principal) -> tuple[dict[str, Any], ...]:
+    """With their rank. A passage from elsewhere is its asker's own, found with their rights there, while these last."""
     ranked = [{**candidate, "rank": rank} for rank, candidate in enumerate(trace.candidates, start=1)]
     chunk_ids = [entry["chunk"] for entry in ranked if isinstance(entry["chunk"], int)]
     visible = set(
-        Chunk.objects.filter(id__in=chunk_ids, document__scope_id__in=scopes).values_list("id", flat=True)
+        Chunk.objects.filter(id__in=chunk_ids, document__scope_id__in=visible_scopes(principal)).values_list(
+            "id", flat=True
+        )
     )
-    is_own = trace.as_user_id is None
+    named = {source_of(entry["chunk"]) for entry in ranked} - {""}
+    sources = open_source_uids(principal, named) if trace.as_user_id is None else frozenset()
     return tuple(
-        entry for entry in ranked if entry["chunk"] in visible or (is_own and isinstance(entry["chunk"], str))
+        entry for entry in ranked if entry["chunk"] in visible or source_of(entry["chunk"]) in sources
     )
 
 

@@ -44,7 +44,7 @@ _BULLET = re.compile(r"^\s*(?:[-•*]|\d{1,3}[.)、])\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCard:
-    """One cited document with the numbers of its passages; it opens at the first."""
+    """One cited document with the numbers of its passages; it opens at the first. is_external: a record elsewhere."""
 
     title: str
     file_name: str
@@ -52,6 +52,7 @@ class SourceCard:
     numbers: tuple[int, ...]
     place: str
     is_corrected: bool = False
+    is_external: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,18 +114,27 @@ def _further(principal: Principal, messages: Sequence[ShownMessage]) -> list[str
         return []
     return further_questions(
         principal,
-        {citation.document_uid for citation in last.citations},
+        {citation.document_uid for citation in last.citations if citation.external is None},
         asked={message.question for message in messages},
         language="zh" if is_chinese(last.question) else "en",
     )
 
 
 def degraded_sentences(channels: Iterable[str]) -> tuple[str, ...]:
-    return tuple(str(DEGRADED.get(channel, channel)) for channel in channels)
+    return tuple(_degraded_sentence(channel) for channel in channels)
+
+
+def _degraded_sentence(channel: str) -> str:
+    kind, _colon, name = channel.partition(":")
+    if kind == "source":
+        return _("The source “%(name)s” did not answer; what it knows is missing here.") % {"name": name}
+    return str(DEGRADED.get(channel, channel))
 
 
 def citation_url(message_uid: str, citation: ShownCitation) -> str:
-    """The viewer at the cited passage, in the version it was read from."""
+    """The viewer at the cited passage, in the version it was read from; of another system its link, or ""."""
+    if citation.external:
+        return citation.external.url
     address, _hash, anchor = source_url(citation).partition("#")
     return f"{address}&cite={message_uid}#{anchor}"
 
@@ -198,15 +208,32 @@ def _with_chips(line: str, message: ShownMessage) -> SafeString:
 def _chip(message: ShownMessage, citation: ShownCitation) -> SafeString:
     label = _("Source %(n)d") % {"n": citation.n}
     url = citation_url(message.uid, citation)
+    if citation.external:
+        return _external_chip(citation, label, url)
     return format_html(
         '<a class="cite" href="{}" aria-label="{}" title="{}">{}</a>', url, label, citation.title, citation.n
     )
 
 
+def _external_chip(citation: ShownCitation, label: str, url: str) -> SafeString:
+    """Its link opens beside; one without a link is only named."""
+    if not url:
+        return format_html(
+            '<span class="cite" role="img" aria-label="{}" title="{}">{}</span>',
+            label,
+            citation.title,
+            citation.n,
+        )
+    return format_html(
+        '<a class="cite" href="{}" target="_blank" rel="noopener noreferrer" aria-label="{}" title="{}">{}</a>',
+        url, label, citation.title, citation.n,
+    )  # fmt: skip
+
+
 def _sources(message: ShownMessage, names: dict[str, str]) -> Iterable[SourceCard]:
     by_document: dict[str, list[ShownCitation]] = {}
     for citation in message.citations:
-        by_document.setdefault(citation.document_uid, []).append(citation)
+        by_document.setdefault(_card_key(citation), []).append(citation)
     for uid, cited in by_document.items():
         pages = sorted({citation.page for citation in cited if citation.page})
         place = _("p. %(pages)s") % {"pages": ", ".join(map(str, pages))} if pages else ""
@@ -215,6 +242,19 @@ def _sources(message: ShownMessage, names: dict[str, str]) -> Iterable[SourceCar
             file_name=names.get(uid, ""),
             url=citation_url(message.uid, cited[0]),
             numbers=tuple(citation.n for citation in cited),
-            place=place or (cited[0].heading_path[-1] if cited[0].heading_path else ""),
+            place=place or _place_of(cited[0]),
             is_corrected=any(citation.is_corrected for citation in cited),
+            is_external=cited[0].external is not None,
         )
+
+
+def _card_key(citation: ShownCitation) -> str:
+    """Passages of one document share a card, and so do those of one record of another system."""
+    external = citation.external
+    return f"{external.source_uid}\n{external.url}\n{citation.title}" if external else citation.document_uid
+
+
+def _place_of(citation: ShownCitation) -> str:
+    if citation.external:
+        return citation.external.source_name
+    return citation.heading_path[-1] if citation.heading_path else ""

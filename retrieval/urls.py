@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from retrieval.views import ask, conversations, debugger, library, own_data, reranker, search, source
+from retrieval.views import ask, conversations, debugger, library, own_data, reranker, search, source, sources
 
 urlpatterns = [
     path("", ask.ask, name="ask"),
@@ -15,6 +15,12 @@ urlpatterns = [
     path("m/<str:uid>/feedback", ask.message_feedback, name="message_feedback"),
     path("library", library.library, name="library"),
     path("library/<str:uid>", library.library_collection, name="library_collection"),
+    path("manage/sources", sources.external_sources, name="external_sources"),
+    path("manage/sources/new", sources.external_source_new, name="external_source_new"),
+    path("manage/sources/<str:uid>", sources.external_source, name="external_source"),
+    path("manage/sources/<str:uid>/try", sources.external_source_try, name="external_source_try"),
+    path("manage/sources/<str:uid>/switch", sources.external_source_switch, name="external_source_switch"),
+    path("manage/sources/<str:uid>/delete", sources.external_source_delete, name="external_source_delete"),
     path("system/settings/models/try", reranker.reranker_try, name="reranker_try"),
     path("search", search.search_page, name="search"),
     path("traces/<str:trace_id>", debugger.why, name="why"),

@@ -119,12 +119,21 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class External:
+    """Where a passage from another system stands there. url: a link to the web, or "" if there is none."""
+
+    source_uid: str
+    source_name: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """A chunk that the reader may read, with all that showing, citing and answering from it need.
 
     `terms` are the question's tokens found in it; `boxes` are `PageBox` values as JSON objects. What
     `is_corrected` says something else than the file does, as people corrected it. `also_in`: passages further down that
-    say the same, folded into this one.
+    say the same, folded into this one. `external`: of a passage from another system, which has no document here.
     """
 
     chunk_id: Key
@@ -149,6 +158,7 @@ class Passage:
     terms: tuple[str, ...] = ()
     is_corrected: bool = False
     also_in: tuple["Passage", ...] = ()
+    external: External | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

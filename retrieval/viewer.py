@@ -387,12 +387,11 @@ def _answer(principal: Principal, document: Document, version: DocumentVersion, 
     if message is None:
         return Answer()
     uid = str(document.uid)
-    here = tuple(c for c in message.citations if (c.document_uid, c.version_number) == (uid, version.number))
+    citations = tuple(citation for citation in message.citations if citation.external is None)
+    here = tuple(c for c in citations if (c.document_uid, c.version_number) == (uid, version.number))
     asked = (place.first, _last(place))
     active = next((c for c in here if (c.first_element, c.last_element) == asked), None)
-    return Answer(
-        conversation_uid=message.conversation_uid, citations=message.citations, here=here, active=active
-    )
+    return Answer(conversation_uid=message.conversation_uid, citations=citations, here=here, active=active)
 
 
 def _own_message(principal: Principal, uid: str) -> ShownMessage | None:

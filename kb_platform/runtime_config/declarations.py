@@ -251,6 +251,21 @@ RERANK_CANDIDATES = Number(
     low=5,
     high=200,
 )
+EXTERNAL_SOURCES = Switch(  # this one and the next: retrieval.search_settings
+    name="retrieval.external",
+    label=_("Ask external sources"),
+    help=_("The sources kept under External sources, each for its own groups."),
+    default=True,
+)
+EXTERNAL_MS = Number(
+    name="retrieval.external_ms",
+    label=_("Time limit for external sources"),
+    help=_("What has not come by then is left out, and the page says so."),
+    default=2500,
+    low=100,
+    high=20_000,
+    unit="ms",
+)
 INTERNAL_HOSTS = Hosts(  # kb_platform.net.safe_http
     name="network.internal_hosts",
     label=_("Allowed servers of the internal network"),
@@ -546,6 +561,8 @@ SETTINGS: dict[str, Setting[Any]] = {
         FAQ_ANSWERS,
         FAQ_SIMILARITY,
         TABLE_ANSWERS,
+        EXTERNAL_SOURCES,
+        EXTERNAL_MS,
         CONVERSATION_DAYS,
         TRACE_DAYS,
         AUDIT_DAYS,

@@ -125,6 +125,18 @@ MANAGE = (
     RailGroup(
         label=_("System"),
         items=(
+            RailItem(
+                label=_("External sources"),
+                icon="plug-connected",
+                routes=(
+                    "external_sources",
+                    "external_source",
+                    "external_source_new",
+                    "external_source_try",
+                    "external_source_delete",
+                ),
+                for_administrators=True,
+            ),
             RailItem(label=_("Processing"), icon="activity", routes=("processing",), for_administrators=True),
             RailItem(
                 label=_("Users & groups"),

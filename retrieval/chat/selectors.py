@@ -1,6 +1,7 @@
 """Reading conversations back. One's own only, and every source is checked again each time an answer is shown."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -14,8 +15,12 @@ from accounts.values import Principal
 from ingestion.models import Collection, Document
 from kb_platform.errors import NotFound
 from kb_platform.json_values import is_storable
+from retrieval.channels.external.cleaning import clean_url
 from retrieval.chat.values import Progress, ShownCitation, ShownMessage, ShownUnderstanding
 from retrieval.models import Citation, Conversation, Feedback, Message
+from retrieval.sources.models import ExternalSource
+from retrieval.sources.selectors import open_source_uids
+from retrieval.values import External
 
 
 def conversations_for(principal: Principal) -> QuerySet[Conversation]:
@@ -81,27 +86,45 @@ def visible_message(principal: Principal, message: Message) -> ShownMessage:
     return _all_shown(principal, [message])[0]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OpenNow:
+    """What the reader may see now: scopes of documents, and external sources by uid. documents: those that a question was
+    understood by."""
+
+    scopes: frozenset[int]
+    sources: frozenset[str]
+    documents: frozenset[str]
+
+    def covers(self, citation: Citation) -> bool:
+        if citation.document is not None:
+            return citation.document.scope_id in self.scopes
+        return citation.source is not None and str(citation.source.uid) in self.sources
+
+
 def _all_shown(principal: Principal, messages: Sequence[Message]) -> list[ShownMessage]:
     scopes = frozenset(visible_scopes(principal))
     named = {uid for message in messages for uid in message.understanding.get("sources", ())}
     found = Document.objects.filter(uid__in=named, scope_id__in=scopes) if named else Document.objects.none()
-    open_uids = frozenset(str(uid) for uid in found.values_list("uid", flat=True))
-    return [_shown(message, scopes, open_uids) for message in messages]
+    cited = {citation.source for message in messages for citation in message.citations.all()}
+    now = _OpenNow(
+        scopes=scopes,
+        sources=open_source_uids(principal, [str(source.uid) for source in cited if source]),
+        documents=frozenset(str(uid) for uid in found.values_list("uid", flat=True)),
+    )
+    return [_shown(message, now) for message in messages]
 
 
 def _with_sources(principal: Principal, messages: QuerySet[Message]) -> QuerySet[Message]:
     return messages.select_related("conversation").prefetch_related(
-        Prefetch("citations", Citation.objects.select_related("document", "version").order_by("n")),
+        Prefetch("citations", Citation.objects.select_related("document", "version", "source").order_by("n")),
         Prefetch("feedback", Feedback.objects.filter(user_id=principal.user_id)),
     )
 
 
-def _shown(message: Message, scopes: frozenset[int], open_uids: frozenset[str]) -> ShownMessage:
+def _shown(message: Message, now: _OpenNow) -> ShownMessage:
     citations = list(message.citations.all())
     said = next(iter(message.feedback.all()), None)
-    withdrawn = any(
-        citation.document is None or citation.document.scope_id not in scopes for citation in citations
-    )
+    withdrawn = not all(now.covers(citation) for citation in citations)
     return ShownMessage(
         uid=str(message.uid),
         conversation_uid=str(message.conversation.uid),
@@ -117,7 +140,7 @@ def _shown(message: Message, scopes: frozenset[int], open_uids: frozenset[str]) 
         vote=said.vote if said else "",
         reason=said.reason if said else "",
         progress=_progress(message),
-        understood=ShownUnderstanding() if withdrawn else _understood(message.understanding, open_uids),
+        understood=ShownUnderstanding() if withdrawn else _understood(message.understanding, now.documents),
     )
 
 
@@ -156,6 +179,25 @@ def _shown_citations(citations: Iterable[Citation]) -> Iterable[ShownCitation]:
                 last_element=citation.last_element,
                 is_corrected=citation.is_corrected,
             )
+        elif citation.source is not None:
+            yield _shown_elsewhere(citation, citation.source)
+
+
+def _shown_elsewhere(citation: Citation, source: ExternalSource) -> ShownCitation:
+    return ShownCitation(
+        n=citation.n,
+        document_uid="",
+        title=citation.external_title,
+        version_number=None,
+        page=None,
+        heading_path=(),
+        quote=citation.quote,
+        first_element=0,
+        last_element=0,
+        external=External(
+            source_uid=str(source.uid), source_name=source.name, url=clean_url(citation.external_url)
+        ),
+    )
 
 
 def _parsed(uid: str) -> UUID:

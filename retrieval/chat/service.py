@@ -4,7 +4,7 @@ The refusal has the same words whether nothing exists or nothing is open to the 
 """
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +32,7 @@ from retrieval.generation.nearness import nearness_of
 from retrieval.generation.statements import SourceElement, Statement, statements_of
 from retrieval.models import Citation, Conversation, Feedback, Message
 from retrieval.pipeline import search
+from retrieval.sources.selectors import open_source_uids, rows_of
 from retrieval.values import DirectAnswer, EvidenceLevel, Passage, SearchRequest, SearchResult, clean_question
 
 log = logging.getLogger(__name__)
@@ -224,8 +225,11 @@ def _within(passage: Passage, elements: Sequence[SourceElement]) -> list[SourceE
 
 
 def _is_open(extracted: ExtractedAnswer, principal: Principal) -> bool:
-    cited = {quotation.passage.document_id for quotation in extracted.quotations}
-    return Document.objects.filter(pk__in=cited, scope_id__in=visible_scopes(principal)).count() == len(cited)
+    passages = [quotation.passage for quotation in extracted.quotations]
+    cited = {passage.document_id for passage in passages if passage.external is None}
+    sources = {passage.external.source_uid for passage in passages if passage.external}
+    documents = Document.objects.filter(pk__in=cited, scope_id__in=visible_scopes(principal))
+    return documents.count() == len(cited) and open_source_uids(principal, sources) == sources
 
 
 def _open_message(
@@ -259,12 +263,15 @@ def _complete(
     message.trace_id = found.trace_id
     message.understanding = _understanding(found)
     message.save()
+    quotations = extracted.quotations if extracted else ()
+    sources = rows_of(one.passage.external.source_uid for one in quotations if one.passage.external)
     Citation.objects.bulk_create(
         Citation(
             message=message,
             n=quotation.n,
-            document_id=quotation.passage.document_id,
-            version_id=quotation.passage.version_id,
+            document_id=quotation.passage.document_id or None,
+            version_id=quotation.passage.version_id or None,
+            **_cited_elsewhere(quotation.passage, sources),
             first_element=quotation.first_element,
             last_element=quotation.last_element,
             page=quotation.page,
@@ -272,7 +279,7 @@ def _complete(
             quote=quotation.quote,
             is_corrected=quotation.passage.is_corrected,
         )
-        for quotation in (extracted.quotations if extracted else ())
+        for quotation in quotations
     )
 
 
@@ -282,6 +289,18 @@ def _understanding(found: SearchResult) -> dict[str, Any]:
     if found.direct and (url := found.direct.detail.get("url")):
         kept["url"] = url
     return kept
+
+
+def _cited_elsewhere(passage: Passage, sources: Mapping[str, int]) -> dict[str, Any]:
+    """What a citation keeps of a passage from another system."""
+    if passage.external is None:
+        return {}
+    return {
+        "source_id": sources.get(passage.external.source_uid),
+        "external_key": str(passage.chunk_id),
+        "external_title": passage.title,
+        "external_url": passage.external.url,
+    }
 
 
 def refusal(principal: Principal) -> str:

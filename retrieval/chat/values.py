@@ -6,6 +6,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from retrieval.values import External
+
 
 class Progress(StrEnum):
     """How far an answer is. Without an answer are all but the complete ones."""
@@ -19,7 +21,8 @@ class Progress(StrEnum):
 class ShownCitation:
     """A numbered source of an answer, open to whoever gets this value. `quote` stands in the source as it is here.
 
-    `is_corrected`: in the words of people who corrected the passage, which the file says otherwise.
+    `is_corrected`: in the words of people who corrected the passage, which the file says otherwise. `external`: of one from
+    another system, which has no document here.
     """
 
     n: int
@@ -32,6 +35,7 @@ class ShownCitation:
     first_element: int
     last_element: int
     is_corrected: bool = False
+    external: External | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

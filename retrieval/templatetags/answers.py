@@ -11,7 +11,7 @@ from django_stubs_ext import StrOrPromise
 from kb_platform.templatetags.shell import trail
 from retrieval import turns
 from retrieval.chat.values import ShownCitation, ShownMessage
-from retrieval.links import source_url
+from retrieval.links import place_url
 from retrieval.models import CasePassage
 from retrieval.results import CHANNELS
 from retrieval.values import Passage
@@ -27,8 +27,8 @@ def citation_url(message_uid: str, citation: ShownCitation) -> str:
 
 @register.simple_tag
 def passage_url(passage: Passage) -> str:
-    """The viewer at a found passage."""
-    return source_url(passage)
+    """Where a found passage opens; "" for one of another system that gave no link."""
+    return place_url(passage)
 
 
 @register.simple_tag
@@ -56,7 +56,8 @@ def copy_text(context: Context, message: ShownMessage) -> str:
     lines = [message.answer]
     for citation in message.citations:
         page = _("p. %(pages)s") % {"pages": citation.page} if citation.page else ""
-        address = context["request"].build_absolute_uri(turns.citation_url(message.uid, citation))
+        url = turns.citation_url(message.uid, citation)
+        address = context["request"].build_absolute_uri(url) if url else ""
         parts = (f"[{citation.n}] {citation.title}", page or trail(citation.heading_path[-1:]), address)
         lines.append(" · ".join(part for part in parts if part))
     return "\n".join([lines[0], "", *lines[1:]])

@@ -1,0 +1,1 @@
+"""External sources as a channel: other systems are asked beside the index, and their passages join the ranking."""
