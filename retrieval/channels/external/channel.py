@@ -19,7 +19,7 @@ from ingestion.indexing.analyzer import analyze, distinct_query_terms
 from kb_platform.net.safe_http import open_door
 from retrieval.channels.external.asking import PendingSources, SourceOutcome, Vectors
 from retrieval.channels.external.values import ExternalHit
-from retrieval.evidence import code_coverage, coverage, is_chinese
+from retrieval.evidence import coverages, fold_phrase, is_chinese, quoted_phrases
 from retrieval.fusion import Signal
 from retrieval.recall import Recall
 from retrieval.search_settings import SearchSettings
@@ -73,10 +73,13 @@ class ExternalSearch:
         self, hit: ExternalHit, terms: tuple[str, ...], idf: Mapping[str, float], cosines: Mapping[str, float]
     ) -> Signal:
         stand_in = hit.score * self.least_cosine * BELOW_EVIDENCE
+        shares, text = coverages(frozenset(terms), idf), fold_phrase(_text(hit))
+        phrases = quoted_phrases(self.question)
         return Signal(
             cosine=cosines.get(hit.key, stand_in),
-            coverage=coverage(frozenset(terms), idf),
-            codes=code_coverage(frozenset(terms), idf),
+            coverage=shares.words,
+            codes=shares.codes,
+            phrases=sum(phrase in text for phrase in phrases) / len(phrases) if phrases else 0.0,
             is_foreign=is_chinese(_text(hit)) != is_chinese(self.question),
         )
 

@@ -45,7 +45,7 @@ def make_source(db, configure):
             options={"url": url, "knowledge_id": "kb-1"},
             secret="a-key-for-tests-9f2c",
             access={all_staff().pk: ()} if groups is None else groups,
-            **({"try_ms": 400, "total_ms": 400, "tries": 1} | changes),
+            **({"try_ms": 8000, "total_ms": 8000, "tries": 1} | changes),
         )
         source = create_source(actor=SYSTEM, wanted=wanted)
         made.append(source)

@@ -111,10 +111,10 @@ def test_conditions_one_channel_limited_tokens_and_the_switch_leave_the_sources_
 )
 def test_a_source_that_fails_is_named_and_local_results_come(local, reader, make_source, reply):
     with http_server(reply) as broken:
-        make_source(broken)
+        make_source(broken, try_ms=300, total_ms=300)
         begun = time.perf_counter()
         result = search(QUESTION, principal=reader)
-        assert time.perf_counter() - begun < 1.5
+        assert time.perf_counter() - begun < 2.5
     assert "Local" in titles(result)
     assert result.degraded == ("source:Wiki",)
     assert "“Wiki” did not answer" in degraded_sentences(result.degraded)[0]

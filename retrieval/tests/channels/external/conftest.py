@@ -36,7 +36,7 @@ def source():
             secret=secret,
             filter_field=filter_field,
             allowed=allowed,
-            bounds=bounds or Bounds(try_s=0.4, total_s=0.4, tries=1),
+            bounds=bounds or Bounds(try_s=0.6, total_s=0.6, tries=1),
         )
         made.append(config)
         forget(config.target)
