@@ -13,19 +13,38 @@ from retrieval.query.values import Round
 
 MAX_PARTS = 3
 LEAST_WORDS = 2  # content words of a part
-_ASKING = (
-    r"(?:how|what|which|who|whom|when|where|why|can|could|do|does|did|is|are|was|were|must|should|will|may"
-    r"|(?:in|on|at|by|to|from|for|with|through|under|after|within)\s+(?:how|what|which|whom))\b"
-)
+_ASK = r"(?:how|what|which|who|whom|whose|when|where|why)"
+_PREPOSITION = r"(?:in|on|at|by|to|from|for|with|through|under|after|within|of)"
+_AUX = r"(?:can|could|do|does|did|is|are|was|were|must|should|will|would|may|has|have)"
+_ASKING = rf"(?:at\s+least\s+)?(?:{_PREPOSITION}\s+)?{_ASK}\b"
 _CUT_EN = re.compile(
-    rf"(?i)(?<=[?？])\s+(?=\S)|\s*[,;]\s+(?:and|or|but)\s+(?:also\s+)?(?={_ASKING})|\s+and\s+(?={_ASKING})|\s*[,;]\s+(?=(?:at\s+least\s+)?how\s+(?:many|much|long)\b)"
+    rf"(?i)(?<=\?)\s+(?=\S)|\s*[,;]\s+(?:and|or|but)\s+(?:also\s+)?(?={_ASKING}|{_AUX}\b)|\s+and\s+(?=(?:how|which|when|where|why|who)\b)"
+    rf"|\s*[,;]\s+(?=(?:at\s+least\s+)?how\s+(?:many|much|long)\b)"
 )
-_ASKS_ZH = r"(?:什么|怎么|怎样|如何|多少|多久|几|谁|哪|为何|是否|吗|能否|何时)"
+_ASKS_EN = re.compile(rf"(?i)(?:^|[.,;]\s+)(?:{_ASKING}|{_AUX}\b)|\?$")
+_ASK_ZH = r"(?:什么|怎么|怎样|如何|多少|多久|几|谁|哪|为何|是否|吗|能否|何时)"
 _CUT_ZH = re.compile(
-    rf"(?<=[？?])\s*(?=\S)|[，,；;。]\s*(?:另外|此外|还有|以及|同时|并且|而且)[，,]?(?=[^？?]*{_ASKS_ZH})"
+    rf"(?<=[？?])\s*(?=\S)|[，,；;。]\s*(?=(?:另外|此外|还有|以及|同时|并且|而且|分别)[^？?]*{_ASK_ZH})"
+)
+_ASKS_ZH = re.compile(rf"{_ASK_ZH}|[？?]$")
+_AND_ZH = re.compile(r"^(?:另外|此外|还有|以及|同时|并且|而且)[，,]?")
+_COMPARES = frozenset(
+    {
+        "difference",
+        "differences",
+        "compare",
+        "comparing",
+        "better",
+        "prefer",
+        "区别",
+        "差别",
+        "差异",
+        "比较",
+        "对比",
+    }
 )
 _WHICH_OF = re.compile(
-    r"(?i)\bwhich\s+(?:one\s+)?of\s+(.{1,60}?)\s+(?:and|or)\s+(.{1,60}?)\s+(?=(?:is|are|was|were|do|does|has|have|can|must|will|expires?|costs?|takes?|applies|apply|needs?)\b)"
+    rf"(?i)\bwhich\s+(?:one\s+)?of\s+(.{{1,60}}?)\s+(?:and|or)\s+(.{{1,60}}?)\s+(?=(?:{_AUX}|expires?|costs?|takes?|applies|apply|needs?)\b)"
 )
 
 
@@ -38,19 +57,23 @@ def split_parts(text: str) -> tuple[str, ...]:
 
 
 def _pieces(text: str) -> list[str]:
-    cut = _CUT_ZH if is_chinese(text) else _CUT_EN
+    """The text at its cuts, as far as both sides ask something of their own."""
+    is_zh = is_chinese(text)
+    cut, asks = (_CUT_ZH, _ASKS_ZH) if is_zh else (_CUT_EN, _ASKS_EN)
     pieces: list[str] = []
     for piece in (piece.strip(" ,，;；。") for piece in cut.split(text)):
         if not piece:
             continue
-        is_thin = len(content_words(piece)) < LEAST_WORDS
-        if pieces and (is_thin or len(pieces) == MAX_PARTS):
-            pieces[-1] = f"{pieces[-1]} {piece}"
-        else:
+        is_next = bool(pieces) and len(pieces) < MAX_PARTS and _is_whole(pieces[-1], asks)
+        if not pieces or (is_next and _is_whole(piece, asks)):
             pieces.append(piece)
-    if len(pieces) > 1 and len(content_words(pieces[0])) < LEAST_WORDS:
-        pieces[:2] = [f"{pieces[0]} {pieces[1]}"]
-    return pieces
+        else:
+            pieces[-1] = f"{pieces[-1]} {piece}"
+    return [_AND_ZH.sub("", piece).strip() for piece in pieces] if is_zh else pieces
+
+
+def _is_whole(piece: str, asks: re.Pattern[str]) -> bool:
+    return asks.search(piece) is not None and len(content_words(piece)) >= LEAST_WORDS
 
 
 def _standing_alone(pieces: Sequence[str]) -> tuple[str, ...]:
@@ -72,5 +95,5 @@ def _compared(text: str) -> tuple[str, ...]:
     rest = text
     for option in options:
         rest = rest.replace(option, " ")
-    around = " ".join(content_words(rest))
+    around = " ".join(word for word in content_words(rest) if word.casefold() not in _COMPARES)
     return tuple(f"{option} {around}".strip() for option in options)
