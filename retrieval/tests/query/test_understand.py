@@ -1,5 +1,7 @@
 """Understanding within a search: conditions, catalogue questions and parts, for readers and outsiders."""
 
+from itertools import product
+
 import pytest
 from django.utils import timezone
 
@@ -8,7 +10,7 @@ from retrieval.pipeline import search
 from retrieval.query.values import Round, Route
 from retrieval.query.vocabulary import read_vocabulary
 from retrieval.search_settings import SearchSettings
-from retrieval.values import SearchRequest
+from retrieval.values import Mode, SearchRequest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -127,3 +129,14 @@ def test_a_follow_up_is_searched_standing_alone(handbook, reader):
     assert titles(result)[0] == "Leave rules"
     off = ask("Why?", reader, history=history, settings=SearchSettings(follow_ups=False))
     assert off.understanding.text == "Why?"
+
+
+def test_every_combination_of_switches_finds_the_passage(handbook, reader):
+    """Optimising a question is never a condition for finding something."""
+    history = (Round(question="What are the rules on annual leave?"),)
+    text = "In HR policies, how long is annual leave, and where is the system for it entered?"
+    for conditions, follow_ups, parts in product((True, False), repeat=3):
+        settings = SearchSettings(conditions=conditions, follow_ups=follow_ups, parts=parts, cache_seconds=0)
+        for mode in (Mode.HYBRID, Mode.LEXICAL) if parts else (Mode.HYBRID,):
+            result = ask(text, reader, settings=settings, mode=mode, history=history)
+            assert "Leave rules" in titles(result), (settings, mode)
