@@ -22,7 +22,7 @@ _MARKER = re.compile(r" ?\[(\d{1,3})\]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownDirect:
-    """lines: escaped, with links. head, rows: a small table to show, empty without one."""
+    """lines: escaped, with links. url: where the rest of a list can be looked through, "" without one. head, rows: a small table to show, empty without one."""
 
     kind: str
     title: str
@@ -30,6 +30,7 @@ class ShownDirect:
     passages: tuple[Passage, ...]
     head: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    url: str = ""
 
 
 def shown_direct(direct: DirectAnswer | None) -> ShownDirect | None:
@@ -40,11 +41,18 @@ def shown_direct(direct: DirectAnswer | None) -> ShownDirect | None:
     return ShownDirect(
         kind=direct.kind,
         title=str(KINDS.get(direct.kind, direct.kind)),
-        lines=tuple(_linked(line, direct.passages) for line in lines),
+        lines=tuple(_linked(line.removeprefix("- "), direct.passages) for line in lines),
+        url=further_url(direct),
         passages=direct.passages,
         head=tuple(head) if len(rows) > 1 or len(head) > 1 else (),
         rows=tuple(tuple(row) for row in rows) if len(rows) > 1 or len(head) > 1 else (),
     )
+
+
+def further_url(direct: DirectAnswer) -> str:
+    """The address of the whole list, where the answer shows a part of it."""
+    is_cut = direct.kind == "catalogue" and direct.detail["count"] > len(direct.passages) > 0
+    return str(direct.detail["url"]) if is_cut else ""
 
 
 def _linked(line: str, passages: Sequence[Passage]) -> SafeString:

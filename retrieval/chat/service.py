@@ -26,6 +26,7 @@ from kb_platform.json_values import is_storable
 from retrieval.chat.history import rounds_of
 from retrieval.chat.selectors import confines_of, get_conversation, get_message, visible_message
 from retrieval.chat.values import ShownMessage
+from retrieval.direct_shown import further_url
 from retrieval.filters import Filters
 from retrieval.generation.extractive import ExtractedAnswer, Question, Quotation, extract_answer
 from retrieval.generation.nearness import nearness_of
@@ -286,7 +287,7 @@ def _complete(
 def _understanding(found: SearchResult) -> dict[str, Any]:
     kept = found.understanding.as_json() if found.understanding else {}
     kept |= {"notes": list(found.notes)} if found.notes else {}
-    if found.direct and (url := found.direct.detail.get("url")):
+    if found.direct and (url := further_url(found.direct)):
         kept["url"] = url
     return kept
 

@@ -63,7 +63,7 @@ def _with_conditions(
         understood,
         conditions=tuple(conditions),
         removed=tuple(removed),
-        search_text=without_words(text, conditions),
+        search_text=(asked.ask.topic if asked else "") or without_words(text, conditions),
         route=Route.CATALOGUE if asked else Route.PASSAGES,
         catalogue=asked.ask if asked else None,
     )

@@ -76,11 +76,13 @@ def test_conditions_are_kept_with_the_message_and_can_be_taken_back(handbook, re
     assert [one["key"] for one in again.understood.removed] == [condition["key"]]
 
 
-def test_a_catalogue_answer_is_withdrawn_with_its_documents(handbook, reader):
+def test_a_catalogue_answer_is_withdrawn_with_its_documents(handbook, library, reader):
+    for number in range(10):
+        library.document(handbook, f"More zebras {number}", "Stripes.")
     asked = answer("How many files about zebras are there?", principal=reader)
-    assert (len(asked.citations), asked.refused) == (1, False)
+    assert (len(asked.citations), asked.refused) == (10, False)
     assert asked.understood.url == "/search?q=zebras"
-    hide("Zebra rules")
+    hide("More zebras 9")
     conversation = get_conversation(reader, asked.conversation_uid)
     (shown,) = messages_of(reader, conversation)
     assert shown.withdrawn
