@@ -119,8 +119,16 @@ def _claim_next(stage: str, holder: str) -> Lease | None:
                 job.save(update_fields=["failures"])
             if job.failures < MAX_FAILURES:
                 return _hand_out([job], stage, holder)[0]
-            end(job, IngestJob.State.FAILED, VersionState.QUARANTINED, "workers_died", attempts=job.failures)
+            _set_aside(job)
     return None
+
+
+def _set_aside(job: IngestJob) -> None:
+    """Give up a job that failed too often; with the deeper cause, where the last try lived to tell it."""
+    told = ProcessingEvent.objects.filter(version=job.version_id, kind=ProcessingEvent.Kind.FAULT).last()
+    cause = told.reason_params.get("cause") if told and job.lease_until is None else None
+    code, params = ("kept_failing", {"cause": cause}) if cause else ("workers_died", {})
+    end(job, IngestJob.State.FAILED, VersionState.QUARANTINED, code, attempts=job.failures, **params)
 
 
 def _hand_out(jobs: list[IngestJob], stage: str, holder: str) -> list[Lease]:
@@ -280,8 +288,11 @@ def ring(stage: str) -> None:
     enqueue(task, queue=queue)
 
 
-def release(lease: Lease, *, code: str) -> None:
-    """Give the job back after a pause. `failed_once` counts against the file; other codes are its surroundings' fault."""
+def release(lease: Lease, *, code: str, cause: str = "") -> None:
+    """Give the job back after a pause. `failed_once` counts against the file; other codes are its surroundings' fault.
+
+    cause: what happened, in few words, for the log and for the sentence when it is given up.
+    """
     failed = code == "failed_once"
     not_before = timezone.now() + timedelta(seconds=PAUSE_S[code])
     released = held(lease).update(
@@ -293,7 +304,13 @@ def release(lease: Lease, *, code: str) -> None:
         rung_at=not_before - BELL_AGAIN,
     )
     if released:
-        tell(lease.version_id, ProcessingEvent.Kind.FAULT, attempt=lease.failures + 1, reason_code=code)
+        tell(
+            lease.version_id,
+            ProcessingEvent.Kind.FAULT,
+            attempt=lease.failures + 1,
+            reason_code=code,
+            reason_params={"cause": cause} if cause else {},
+        )
 
 
 def free_what_was_held_by(holder: str) -> int:

@@ -1,6 +1,7 @@
 """Why a version ended as it did, as a sentence in the reader's language that says what to do."""
 
 from collections.abc import Collection as Some
+from collections.abc import Mapping
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -13,6 +14,9 @@ REASONS = {
     "newer_version": _("A newer file was uploaded before this one was read."),
     "workers_died": _(
         "Reading it stopped three times without a result, so it was set aside. Try again, or upload it in another format."
+    ),
+    "kept_failing": _(
+        "Working on it failed three times, at last with “%(cause)s”, so it was set aside. Try again; if that does not help, show this to an administrator."
     ),
     "deadline": _(
         "It took longer than the %(hours)s hours allowed (setting “Longest time”), so it was set aside. Split the file, or ask an administrator to raise the limit, then try again."
@@ -52,9 +56,13 @@ def reason_text(version: DocumentVersion) -> str:
     """An empty string when there is nothing to explain."""
     if not version.reason_code:
         return ""
-    if version.reason_code in REASONS:
-        return str(REASONS[version.reason_code]) % {"hours": "?", "minutes": "?", **version.reason_params}
-    return parsing.reason_text(version.reason_code, version.reason_params)
+    return reason_sentence(version.reason_code, version.reason_params)
+
+
+def reason_sentence(code: str, params: Mapping[str, object]) -> str:
+    if code in REASONS:
+        return str(REASONS[code]) % {"hours": "?", "minutes": "?", "cause": "?", **params}
+    return parsing.reason_text(code, params)
 
 
 def outcome_text(entry: UploadedFile, visible: Some[int]) -> str:
@@ -72,6 +80,7 @@ def outcome_text(entry: UploadedFile, visible: Some[int]) -> str:
 
 CAUSES = {
     "workers_died": _("Workers stopped three times"),
+    "kept_failing": _("Failed three times"),
     "deadline": _("Took longer than allowed"),
     "stalled": _("Got no further"),
     "file_missing": _("Stored file is missing"),
@@ -100,6 +109,7 @@ RETRY_IS_USELESS = frozenset(
 )
 HELPS = {
     "workers_died": _("Try again, or save the file in another format"),
+    "kept_failing": _("Try again when less is going on; the page of the document names the cause"),
     "deadline": _("Raise the limit, or split the file"),
     "stalled": _("Try again when less is going on"),
     "file_missing": _("Restore it from a backup, or upload it again"),

@@ -1,6 +1,7 @@
 """Celery tasks of ingestion: each takes ids, loads, calls one function. Whatever they lose, the ledger finds again."""
 
 import logging
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 TASK_S = 60.0  # one task works this long at most, then rings for its successor
 GIVE_BACK_S = 60.0
 BATCH_JOBS, BATCH_CHUNKS = 32, 128
+CAUSE_CHARACTERS = 200
+_NO_MEMORY = re.compile(r"out of memory|bad_alloc|cannot allocate|failed to allocate", re.IGNORECASE)
 
 
 @shared_task(bind=True)
@@ -135,7 +138,7 @@ def at_work(leases: list[Lease]) -> Iterator[None]:
             log.exception("ingestion failed", extra={"versions": [lease.version_id for lease in leases]})
         else:
             log.warning("ingestion interrupted", extra={"code": code, "cause": str(error).strip()[:200]})
-        _give_back(leases, code)
+        _give_back(leases, code, _in_few_words(error) if code == "failed_once" else "")
 
 
 def _blame(error: Exception) -> str:
@@ -147,14 +150,22 @@ def _blame(error: Exception) -> str:
     return "surroundings" if as_outage(error) else "failed_once"
 
 
-def _give_back(leases: list[Lease], code: str) -> None:
+def _in_few_words(error: Exception) -> str:
+    """What happened, for a person: its first line, without what only developers read."""
+    if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
+        return "out of memory"
+    line = (str(error).strip().splitlines() or [""])[0]
+    return f"{type(error).__name__}: {line}"[:CAUSE_CHARACTERS].rstrip(": ")
+
+
+def _give_back(leases: list[Lease], code: str, cause: str) -> None:
     """Release the leases once the database answers again; after a minute they run out by themselves."""
     end = time.monotonic() + GIVE_BACK_S
     while time.monotonic() < end:
         connection.close()
         try:
             for lease in leases:
-                ledger.release(lease, code=code)
+                ledger.release(lease, code=code, cause=cause)
             return
         except (DatabaseError, InterfaceError):
             time.sleep(1)

@@ -33,8 +33,7 @@ from ingestion.models import (
     VersionState,
 )
 from ingestion.parsing.elements import PartRole
-from ingestion.parsing.errors import reason_text as parsing_reason
-from ingestion.reasons import REASONS, reason_text, refusal_text, retry_helps
+from ingestion.reasons import reason_sentence, reason_text, refusal_text, retry_helps
 from ingestion.uploads import BatchCounts
 from kb_platform.templatetags.shell import language_name
 
@@ -527,9 +526,7 @@ def _step_note(row: LogRow) -> str:
         return ""
     if row.reason_code in LOG_NOTES:
         return str(LOG_NOTES[row.reason_code])
-    if row.reason_code in REASONS:
-        return str(REASONS[row.reason_code])
-    return parsing_reason(row.reason_code, row.reason_params or {})
+    return reason_sentence(row.reason_code, row.reason_params or {})
 
 
 @register.filter

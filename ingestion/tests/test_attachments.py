@@ -11,7 +11,7 @@ from django.db import connection
 from accounts.permissions.grants import replace_grants
 from accounts.principals import principal_of
 from accounts.values import GrantRequest, Holder, Permission
-from ingestion import attachments, blobs, bulk, families, services, turns, uploads
+from ingestion import attachments, blobs, bulk, families, ledger, pipeline, services, turns, uploads
 from ingestion.blobs import store
 from ingestion.indexing import moves
 from ingestion.models import Document, IngestJob, VersionState
@@ -57,6 +57,23 @@ def test_attachments_become_documents_below_and_are_read(sent, owner):
     assert rule.active_version.state == VersionState.LIVE
     deep = Document.objects.get(title="deep.txt")
     assert [row.title for row in families.above(deep)] == ["Valve rules", "Inner"]
+
+
+def test_a_file_that_failed_calls_no_work_for_those_inside_it(upload, embedder, monkeypatch):
+    """Not when it is read, not when it is given up, and not when the ledger is compared with the world."""
+    upload("rules.eml", mail({"rule.txt": RULE.encode()}))
+    (lease,) = ledger.claim(IngestJob.Stage.PARSE)
+    pipeline.read(lease, embedder)
+    for _ in range(ledger.MAX_FAILURES):
+        (lease,) = ledger.claim(IngestJob.Stage.EMBED)
+        ledger.release(lease, code="failed_once")
+        IngestJob.objects.update(not_before=None)
+    assert ledger.claim(IngestJob.Stage.EMBED) == []
+    ledger.reconcile()
+    run_jobs(embedder)
+    assert list(Document.objects.values_list("title", flat=True)) == ["Valve rules"]
+    job = IngestJob.objects.get()  # and no other
+    assert (job.state, job.version.state) == ("failed", VersionState.QUARANTINED)
 
 
 def test_the_same_again_changes_nothing_and_a_new_version_follows_its_file(sent, upload, embedder, owner):

@@ -15,6 +15,7 @@ from ingestion.models import (
     Verdict,
     VersionState,
 )
+from ingestion.reasons import reason_text
 from ingestion.testing.rows import make_document
 
 pytestmark = pytest.mark.django_db
@@ -59,6 +60,22 @@ def test_a_model_that_is_away_is_named_and_not_counted_against_the_file(upload, 
     assert ProcessingEvent.objects.filter(reason_code="no_model").exists()
     page = browser(owner).get(f"/manage/documents/{document.uid}/log").content.decode()
     assert "The embedding model does not answer" in page
+
+
+def test_three_failures_end_in_a_sentence_that_names_the_cause(upload, owner, browser, monkeypatch):
+    monkeypatch.setattr("django.db.connection.close", lambda: None)
+    document = upload("a.txt", b"Plain words.").document
+    for _ in range(3):
+        (lease,) = ledger.claim(IngestJob.Stage.PARSE)
+        with tasks.at_work([lease]):
+            raise RuntimeError("CUDA error: failed to allocate 2 GiB\nStack trace: ...")
+        IngestJob.objects.update(not_before=None)
+    assert ledger.claim(IngestJob.Stage.PARSE) == []
+    version = DocumentVersion.objects.get()
+    assert (version.state, version.reason_code) == ("quarantined", "kept_failing")
+    assert "out of memory" in reason_text(version)
+    page = browser(owner).get(f"/manage/documents/{document.uid}/log").content.decode()
+    assert "at last with “out of memory”" in page
 
 
 def test_the_page_of_a_document_tells_of_each_page_what_was_read(collection, owner, browser):
