@@ -21,6 +21,9 @@ from ingestion import bulk, corrections, fields, ledger, pipeline, rechunking, s
 from ingestion.blobs import store
 from ingestion.dictionary import services as dictionary
 from ingestion.dictionary.entries import Entry, Kind, clean_group, clean_stop_word, clean_term
+from ingestion.faq.importing import read_file
+from ingestion.faq.services import add_pair
+from ingestion.faq.values import PairDraft
 from ingestion.indexing.generations import ensure_first_generation
 from ingestion.models import Collection, Correction, CorrectionOutcome, Document, IngestJob
 from ingestion.samples.catalogue import FILES
@@ -75,7 +78,8 @@ def build(embedder: HashingEmbedder) -> Scenery:
     ids |= _documents(manages, handbook, embedder) | _conversations(manages)
     ids |= {"collection": str(handbook.uid), "group": str(group.pk), "token": str(token.pk)}
     ids |= {"user": str(reader.pk), "empty": str(empty.uid)}
-    ids |= _dictionary(manages, handbook)
+    ids |= _dictionary(manages, handbook) | _faq(manages, handbook)
+    _run_jobs(embedder)
     ids |= {"password_key": make_link(actor=manages, user=reader)}
     return Scenery(keeper=keeper, reader=reader, newcomer=newcomer, ids=ids)
 
@@ -139,6 +143,25 @@ def _documents(actor: Principal, handbook: Collection, embedder: HashingEmbedder
     ids |= {"field": "region", "batch": str(batch.uid), "waiting": str(waiting.uid)}
     ids["chunk"] = str(plain.chunks.order_by("order").first().pk)
     return ids | {"versions": str(again.uid), "job": str(waiting.latest_version.job.uid)}
+
+
+def _faq(actor: Principal, collection: Collection) -> dict[str, str]:
+    """A pair with another wording, one that is no longer valid, and a file that is looked at."""
+    drafts = (
+        PairDraft(
+            question="Who waters the plants?",
+            answer="1. Monday: the front desk\n2. Thursday: whoever sits next to them",
+            phrasings=("谁给植物浇水？",),
+        ),
+        PairDraft(question="打印机卡纸了怎么办？", answer="先关机，再打开后盖。"),
+    )
+    plants, printer = (
+        add_pair(actor=actor, collection=collection, draft=draft, priority=0) for draft in drafts
+    )
+    bulk.archive_documents(actor=actor, documents=Document.objects.filter(pk=printer.document_id))
+    file = "问题,答案\n食堂几点开门？,八点。\nWho waters the plants?,Nobody.\n,没有问题\n".encode("gbk")
+    kept = read_file(actor=actor, collection=collection, name="问答.csv", data=file)
+    return {"pair": str(plants.uid), "faq_import": str(kept.uid)}
 
 
 def _correct(actor: Principal, document: Document, embedder: HashingEmbedder) -> None:
