@@ -34,7 +34,6 @@ import django
 django.setup()
 
 import numpy as np
-from django.conf import settings
 from django.contrib.auth.models import Permission
 from django.db import connection, transaction
 
@@ -61,6 +60,7 @@ from retrieval.channels.lexical import any_of, read_statistics, search_lexical
 from retrieval.filters import Filters
 from retrieval.pipeline import search
 from retrieval.reach import Reach, resolve_reach
+from retrieval.search_settings import current
 from retrieval.snapshot import read_snapshot
 from retrieval.values import Mode, SearchRequest
 
@@ -70,7 +70,7 @@ VOCABULARY = 30_000
 TOPICS = 200
 SHARES = (1.0, 0.5, 0.05, 0.005, 0.0005)  # of the chunks, visible to a reader
 DOCUMENTS_AT_ONCE = 200
-TOP = 10
+TOP, POOL = 10, 100
 
 
 class Corpus:
@@ -223,22 +223,22 @@ def bare_times(site: Site, reach: Reach, embedder, asked: Question) -> dict[str,
     with read_snapshot() as cursor:
         known = read_statistics(cursor, number, reach.scopes, asked.terms)
         plan = choose_plan(reachable=known.chunk_count, everything=known.all_chunks)
-        pool = settings.CANDIDATE_POOL
         return {
             "dense_sql": milliseconds(
-                lambda: search_dense(cursor, number, asked.vector, reach, plan=plan, limit=pool)
+                lambda: search_dense(cursor, number, asked.vector, reach, plan=plan, limit=POOL)
             ),
-            "lexical_sql": milliseconds(lambda: search_lexical(cursor, number, known, reach, pool)),
+            "lexical_sql": milliseconds(lambda: search_lexical(cursor, number, known, reach, POOL)),
             "embedding": milliseconds(lambda: embedder.embed_query(asked.text)),
         }
 
 
 def compare_times(site: Site, principal: Principal, embedder, questions: list[Question]) -> dict[str, float]:
     reach = resolve_reach(principal, Filters())
+    knobs = current().changed(cache_seconds=0)
     rows = []
     for asked in questions:
         row = bare_times(site, reach, embedder, asked)
-        request = SearchRequest(text=asked.text, mode=Mode.HYBRID)
+        request = SearchRequest(text=asked.text, mode=Mode.HYBRID, settings=knobs)
         row["hybrid"] = milliseconds(
             lambda request=request: search(request, principal=principal, generation=site.generation)
         )
@@ -255,16 +255,16 @@ def compare_times(site: Site, principal: Principal, embedder, questions: list[Qu
 
 def dense_recall(site: Site, principal: Principal, vectors: np.ndarray) -> dict[str, object]:
     """Agreement of the plan that a search takes with an exact scan; `short`: searches that gave fewer than there are."""
-    number, pool = site.generation.number, settings.CANDIDATE_POOL
+    number = site.generation.number
     reach = resolve_reach(principal, Filters())
     found, short = [], 0
     with read_snapshot() as cursor:
         known = read_statistics(cursor, number, reach.scopes, [])
         plan = choose_plan(reachable=known.chunk_count, everything=known.all_chunks)
         for vector in vectors:
-            exact = search_dense(cursor, number, vector, reach, plan=Plan.EXACT, limit=pool)
-            chosen = search_dense(cursor, number, vector, reach, plan=plan, limit=pool)
-            short += len(chosen) < min(pool, known.chunk_count)
+            exact = search_dense(cursor, number, vector, reach, plan=Plan.EXACT, limit=POOL)
+            chosen = search_dense(cursor, number, vector, reach, plan=plan, limit=POOL)
+            short += len(chosen) < min(POOL, known.chunk_count)
             best = {hit.chunk_id for hit in exact[:TOP]}
             found.append(len(best & {hit.chunk_id for hit in chosen[:TOP]}) / len(best))
     return {
@@ -289,7 +289,6 @@ def make_full_text() -> None:
 
 def compare_lexical(site: Site, principal: Principal, questions: list[str]) -> dict[str, float]:
     reach = resolve_reach(principal, Filters())
-    pool = settings.CANDIDATE_POOL
     ours, theirs = [], []
     with read_snapshot() as cursor:
         for text in questions:
@@ -297,7 +296,7 @@ def compare_lexical(site: Site, principal: Principal, questions: list[str]) -> d
             known = read_statistics(cursor, site.generation.number, reach.scopes, terms)
             ours.append(
                 milliseconds(
-                    lambda known=known: search_lexical(cursor, site.generation.number, known, reach, pool)
+                    lambda known=known: search_lexical(cursor, site.generation.number, known, reach, POOL)
                 )
             )
             any_word = any_of(text.split())
@@ -306,7 +305,7 @@ def compare_lexical(site: Site, principal: Principal, questions: list[str]) -> d
                     lambda any_word=any_word: cursor.execute(
                         "select chunk_id, ts_rank_cd(words, %s::tsquery) as rank from full_text "
                         "where words @@ %s::tsquery and scope_id = any(%s::int[]) order by rank desc limit %s",
-                        [any_word, any_word, list(reach.scopes), pool],
+                        [any_word, any_word, list(reach.scopes), POOL],
                     )
                 )
             )

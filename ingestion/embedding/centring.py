@@ -9,10 +9,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
+from pathlib import Path
 from typing import Literal, Self
 
 import numpy as np
 
+from ingestion.embedding.errors import EmbedderUnavailable
 from ingestion.embedding.protocol import Vectors
 
 FACTOR = 0.9
@@ -52,6 +54,25 @@ class LanguageCentring:
         """The means that come with the code, measured on several public sources in each language."""
         with as_file(files("ingestion.embedding") / "language_means.npz") as path, np.load(path) as means:
             return cls(query=means["q"], document=means["p"])
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Means that `write` has kept. Raises EmbedderUnavailable when the file is missing or something else."""
+        try:
+            with np.load(path) as means:
+                return cls(query=means["q"], document=means["p"])
+        except (OSError, KeyError, ValueError) as error:
+            raise EmbedderUnavailable(f"the means in {path} cannot be read: {error}") from error
+
+    @classmethod
+    def none(cls, dimension: int) -> Self:
+        """Leaves vectors as the model makes them."""
+        nothing = np.zeros((2, dimension), dtype=np.float32)
+        return cls(query=nothing, document=nothing)
+
+    def write(self, path: Path) -> None:
+        with path.open("wb") as file:
+            np.savez(file, q=self.query, p=self.document)
 
     def centre(self, raw: Vectors, texts: Sequence[str], side: Side) -> Vectors:
         """Unit vectors (n, dimension) of the model -> centred unit vectors of the same shape."""

@@ -38,8 +38,10 @@ class OnnxE5:
     dimension = DIMENSION
     max_tokens = MAX_TOKENS
 
-    def __init__(self, folder: Path, *, threads: int) -> None:
-        """folder: made by `conversion.ensure_converted`. Raises EmbedderUnavailable if it cannot be loaded.
+    def __init__(self, folder: Path, *, threads: int, centring: LanguageCentring | None = None) -> None:
+        """folder: made by `conversion.ensure_converted`. centring: None for the means that come with the code.
+
+        Raises EmbedderUnavailable if the folder cannot be loaded.
 
         The network is loaded by the first text that is embedded: processes that only count tokens go without.
         """
@@ -50,7 +52,7 @@ class OnnxE5:
             self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         except Exception as error:  # the library raises bare Exception for an unreadable file
             raise self._unreadable(error) from error
-        self._centring = LanguageCentring.bundled()
+        self._centring = centring or LanguageCentring.bundled()
 
     def _unreadable(self, error: Exception) -> EmbedderUnavailable:
         return EmbedderUnavailable(f"the model in {self._folder} cannot be loaded: {error}")

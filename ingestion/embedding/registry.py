@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from ingestion.embedding.centring import LanguageCentring
 from ingestion.embedding.conversion import ensure_converted
 from ingestion.embedding.errors import EmbedderUnavailable
 from ingestion.embedding.protocol import Embedder
@@ -58,7 +59,21 @@ def _load() -> Embedder:
         return SentenceTransformersFolder(folder, threads=threads)
     from ingestion.embedding.onnx_e5 import OnnxE5  # onnxruntime: only where something is embedded
 
-    return OnnxE5(ensure_converted(settings.MODEL_DIR), threads=threads)
+    return OnnxE5(ensure_converted(settings.MODEL_DIR), threads=threads, centring=_configured_means())
+
+
+def uncentred_embedder() -> Embedder:
+    """The bundled model's own vectors, from which new means are measured. Raises EmbedderUnavailable for another model."""
+    if configured_folder():
+        raise EmbedderUnavailable("means are only used with the bundled model; KB_EMBEDDER names another one")
+    from ingestion.embedding.onnx_e5 import DIMENSION, OnnxE5
+
+    folder = ensure_converted(settings.MODEL_DIR)
+    return OnnxE5(folder, threads=settings.EMBEDDER_THREADS, centring=LanguageCentring.none(DIMENSION))
+
+
+def _configured_means() -> LanguageCentring | None:
+    return LanguageCentring.read(Path(settings.LANGUAGE_MEANS)) if settings.LANGUAGE_MEANS else None
 
 
 def _forget_after_fork() -> None:

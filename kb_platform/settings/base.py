@@ -147,6 +147,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 BLOB_DIR = DATA_DIR / "blobs"
 MODEL_DIR = DATA_DIR / "models"
 EMBEDDER = environment.text("KB_EMBEDDER", "bundled")  # or the path of a sentence-transformers folder
+LANGUAGE_MEANS = environment.text(
+    "KB_LANGUAGE_MEANS", ""
+)  # a file of `calibrate_retrieval --means`; default: the bundled
 EMBEDDER_THREADS = environment.integer("KB_EMBEDDER_THREADS", min(4, os.cpu_count() or 1), low=1, high=256)
 RERANKER_MODEL = environment.text(
     "KB_RERANKER_MODEL"

@@ -78,6 +78,15 @@ def read_vectors(
     return {key: np.array(json.loads(text), dtype=np.float32) for key, text in cursor.fetchall()}
 
 
+def sample_vectors(cursor: CursorWrapper, generation: int, count: int) -> NDArray[np.float32]:
+    """Up to `count` vectors of the index, drawn as by chance but always the same: float32 (n, dimension)."""
+    cursor.execute(
+        f"select embedding::text from dense_g{generation:d} order by hashint8(chunk_id), chunk_id limit %s",
+        [count],
+    )
+    return np.array([json.loads(text) for (text,) in cursor.fetchall()], dtype=np.float32)
+
+
 def _exact(cursor: CursorWrapper, generation: int, vector: str, reach: Reach, limit: int) -> list[Hit]:
     condition, parameters = reach.condition()
     cursor.execute(
