@@ -73,7 +73,7 @@ class ExternalSearch:
         self, hit: ExternalHit, terms: tuple[str, ...], idf: Mapping[str, float], cosines: Mapping[str, float]
     ) -> Signal:
         stand_in = hit.score * self.least_cosine * BELOW_EVIDENCE
-        shares, text = coverages(frozenset(terms), idf), fold_phrase(_text(hit))
+        shares, text = coverages(dict.fromkeys(terms, 1.0), idf), fold_phrase(_text(hit))
         phrases = quoted_phrases(self.question)
         return Signal(
             cosine=cosines.get(hit.key, stand_in),
