@@ -2,9 +2,21 @@
 
 from django.urls import path
 
-from ingestion import api, api_bulk, api_chunks, api_faq, api_fields
+from ingestion import api, api_bulk, api_chunks, api_dictionary, api_faq, api_fields
+from ingestion.dictionary.entries import Kind
 
+DICTIONARY = [
+    path(f"dictionary/{kind}{suffix}", view.as_view(), {"kind": kind}, name=f"api_dictionary_{kind}{name}")
+    for kind in Kind
+    for suffix, view, name in (
+        ("", api_dictionary.Entries, ""),
+        ("/preview", api_dictionary.Preview, "_preview"),
+        ("/<str:uid>", api_dictionary.OneEntry, "_entry"),
+    )
+]
 urlpatterns = [
+    path("dictionary/progress", api_dictionary.Progress.as_view(), name="api_dictionary_progress"),
+    *DICTIONARY,
     path("collections", api.CollectionList.as_view(), name="api_collections"),
     path("collections/<str:uid>", api.CollectionDetail.as_view(), name="api_collection"),
     path("collections/<str:uid>/grants", api.CollectionGrants.as_view(), name="api_collection_grants"),

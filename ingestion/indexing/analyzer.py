@@ -32,7 +32,7 @@ from ingestion.indexing.words import (
     term,
 )
 
-ANALYZER_VERSION = "1"
+ANALYZER_VERSION = "2"
 TERM_DIMENSION = 1_000_000_000
 
 _PIECE = re.compile(rf"(?P<chinese>[{CJK}]+)|(?P<word>{COMPOUND})")

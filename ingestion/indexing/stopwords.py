@@ -23,5 +23,27 @@ ENGLISH = frozenset(_ENGLISH.split())
 CHINESE = frozenset(_CHINESE.split())
 STOP_WORDS = ENGLISH | CHINESE
 
+# Names whose stem would be that of an ordinary word (haste, man, hard, field …) are left as they are. Most names need no
+# such care: a stem that nothing else has finds them as well, and other words can be made terms of the dictionary.
+UNSTEMMED = frozenset(
+    [
+        "barnes",
+        "browning",
+        "cummings",
+        "dickens",
+        "dunning",
+        "fielding",
+        "golding",
+        "harding",
+        "hastings",
+        "hemmings",
+        "manning",
+        "rawlings",
+        "redding",
+        "reeves",
+        "spaulding",
+    ]
+)
+
 # Written in capitals these are names (information technology, the United States), not function words.
 NAMES_IN_CAPITALS = frozenset({"IT", "US", "WHO", "AM", "CAN"})

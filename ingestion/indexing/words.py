@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import Stemmer
 
-from ingestion.indexing.stopwords import ENGLISH, NAMES_IN_CAPITALS
+from ingestion.indexing.stopwords import ENGLISH, NAMES_IN_CAPITALS, UNSTEMMED
 
 CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff〇々\U00020000-\U0003ffff"
 _WORD = rf"[^\W_{CJK}]+"
@@ -49,7 +49,7 @@ def term(word: str) -> str:
     if not token.isascii():
         token = "".join(c for c in unicodedata.normalize("NFKD", token) if not unicodedata.combining(c))
         token = unicodedata.normalize("NFC", token)
-    if 3 < len(token) <= _MAX_STEMMED and token.isascii() and token.isalpha():
+    if 3 < len(token) <= _MAX_STEMMED and token.isascii() and token.isalpha() and token not in UNSTEMMED:
         return _stem(token)
     return token
 

@@ -86,8 +86,9 @@ class EntryForm(PlacedForm):
     def __init__(self, *args: Any, kind: Kind, places: Places, **kwargs: Any) -> None:
         super().__init__(*args, kind=kind, places=places, **kwargs)
         if kind is Kind.SYNONYMS:
+            label = _("Phrases, separated by commas")
             self.fields["phrases"] = forms.CharField(
-                label=_("Phrases, separated by commas"), required=False, widget=forms.TextInput(INPUT)
+                label=label, required=False, widget=forms.TextInput({**INPUT, "placeholder": label})
             )
             self.fields["direction"] = forms.ChoiceField(
                 label=_("Direction"),
@@ -103,7 +104,11 @@ class EntryForm(PlacedForm):
             self.fields["sample"].label = _("Try a question")
         else:
             label = _("New term") if kind is Kind.TERMS else _("New stop word")
-            self.fields["text"] = forms.CharField(label=label, required=False, widget=forms.TextInput(INPUT))
+            if kind is Kind.STOP_WORDS:
+                self.fields["sample"].label = _("Try a question")
+            self.fields["text"] = forms.CharField(
+                label=label, required=False, widget=forms.TextInput({**INPUT, "placeholder": label})
+            )
 
     def entry(self) -> Entry:
         """Raises InvalidInput."""

@@ -95,6 +95,22 @@ def test_numbers_and_letters_tell_texts_apart(question, right, wrong):
     assert len(matches(question, right)) > len(matches(question, wrong))
 
 
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("Hastings", "haste"),
+        ("Manning", "man"),
+        ("Harding", "hard"),
+        ("Boeing", "bore"),
+        ("Siemens", "semen"),
+    ],
+)
+def test_stemming_makes_no_ordinary_word_of_a_name(name, word):
+    assert matches(name.lower(), f"the {name} site")
+    assert matches(name, f"{name.upper()} 2024")
+    assert not matches(name, f"{word} {word}s")
+
+
 def test_it_in_capitals_is_a_name():
     assert "it" in analyze("Ask the IT department")
     assert "it" not in analyze("Ask it again")
