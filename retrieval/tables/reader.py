@@ -503,7 +503,8 @@ class _Reading:
             named = named[:1]  # "the city of the team with the most points"
         if len(named) == 1:
             return named[0]
-        if named or not self._has(Cue.WHO):
+        is_told = self._has(Cue.WHO) or any(isinstance(item.meaning, Context) for item in self.items)
+        if named or not is_told:
             raise _NotUnderstood
         return self._first_names()
 
@@ -530,12 +531,17 @@ class _Reading:
         )
         if is_total:
             return summed
-        if limit > 1:
-            raise _NotUnderstood
         single, totals = leaders(rows, who, by, descending=descending)
-        if single != totals:
+        if not self._is_ledger() and (limit > 1 or single != totals):
             raise _NotUnderstood
         return summed
+
+    def _is_ledger(self) -> bool:
+        """Whether rows are bookings that are meant to be added up: each has its number or its day, and none other is unique."""
+        unique = [
+            column for column in self.table.columns if column.is_unique and column.kind is not Kind.NUMBER
+        ]
+        return bool(unique) and all(column.is_label for column in unique)
 
     def _settled(self, by: Column) -> list[Row]:
         """The rows concerned, each of whose cells of that column was read or is empty."""

@@ -50,8 +50,9 @@ _NAMES_THINGS = re.compile(
     r"lat(?:itude)?|long(?:itude)?|.* (?:id|no\.?|code|rank|number)|序号|编号|编码|代码|号码|工号|学号|行号|项次|排名|名次|位次|年份|年度|年|届|电话|手机号?|邮编|.*(?:编号|编码|号码|代码|电话|序号|排名))$",
     re.IGNORECASE,
 )
-# Of these, too, only single ones or averages are asked for.
-_RATE = re.compile(r"率|占比|比例|百分比|单价|均价|平均|标准|限额|上限|下限|年龄|温度|身高|体重|高度|\bage\b|\bheight\b|\bweight\b|\btemperature\b|\belevation\b|\brate\b|\bshare\b|\bpercent|\bratio\b|\bavg\b|\baverage\b|\bper\b|\bpct\b|\bprice\b|%", re.IGNORECASE)  # fmt: skip
+# Neither sums nor averages of these say anything; of the second kind no sums do.
+_RATE = re.compile(r"率|占比|比例|百分比|均价|平均|\brate\b|\bshare\b|\bpercent|\bratio\b|\bavg\b|\baverage\b|\bper\b|\bpct\b|%", re.IGNORECASE)  # fmt: skip
+_LEVEL = re.compile(r"单价|价格|标准|限额|上限|下限|年龄|温度|身高|体重|高度|\bprice\b|\bage\b|\bheight\b|\bweight\b|\btemperature\b|\belevation\b", re.IGNORECASE)  # fmt: skip
 
 
 class Kind(StrEnum):
@@ -314,7 +315,7 @@ def _number_column(
         scale=scale if factor != 1 else own_scale[0][0] if own_scale else "",
         decimals=max(number.decimals for number in read),
         has_separators=any(number.has_separators for number in read),
-        adds_up=not (is_label or is_rate or years or is_merged),
+        adds_up=not (is_label or is_rate or years or is_merged or _LEVEL.search(full_name)),
         is_rate=is_rate,
         is_label=is_label or years,
         is_merged=is_merged,
