@@ -58,7 +58,7 @@ _PHRASES: dict[Cue, str] = {
     "几笔; 几款; 几支; 几部; 几只; 几份",
     Cue.HOW_MUCH: "how much; 多少; 是多少; 有多少; 为多少",
     Cue.WHICH: "which; what; name the; 哪个; 哪一个; 哪家; 哪一家; 哪位; 哪种; 哪款; 哪项; 哪座; 哪所; 哪支; 哪类; 哪条; 哪; 什么; 是什么",
-    Cue.WHO: "who; 谁; 是谁; 哪些人; 哪几个人",
+    Cue.WHO: "who; 谁; 是谁; 哪些人; 哪几个人; 有哪些人",
     Cue.WHEN: "when; what date; on what date; which date; on which date; 什么时候; 何时; 哪天; 哪一天",
     Cue.LIST: "list; list all; what are; which are; 哪些; 有哪些; 列出; 哪几个; 哪几家; 哪几位",
     Cue.MOST: "most; the most; highest; largest; greatest; biggest; maximum; max; 最高; 最大; 最多; 最高值; 最大值",

@@ -536,12 +536,19 @@ class _Reading:
             raise _NotUnderstood
         return summed
 
+    def _is_numbered(self) -> bool:
+        """Whether the rows are bookings with numbers of their own, so that what else they name comes again and again."""
+        return self._is_ledger() and any(
+            column.is_unique and column.is_label and column.kind is Kind.TEXT for column in self.table.columns
+        )
+
     def _is_ledger(self) -> bool:
-        """Whether rows are bookings that are meant to be added up: each has its number or its day, and none other is unique."""
+        """Whether rows are bookings that are meant to be added up: with days or numbers of their own, and no other names."""
         unique = [
             column for column in self.table.columns if column.is_unique and column.kind is not Kind.NUMBER
         ]
-        return bool(unique) and all(column.is_label for column in unique)
+        has_days = any(column.kind is Kind.DATE for column in self.table.columns)
+        return (has_days or bool(unique)) and all(column.is_label for column in unique)
 
     def _settled(self, by: Column) -> list[Row]:
         """The rows concerned, each of whose cells of that column was read or is empty."""
@@ -630,7 +637,7 @@ class _Reading:
             raise _NotUnderstood  # of one row, "how many" asks for what a cell says
         rows = [row for row in self._rows() if row.values[what.index] is not None]
         different = {row.values[what.index] for row in rows}
-        if not rows or (len(different) != len(rows) and not is_distinct):
+        if not rows or (len(different) != len(rows) and not is_distinct and not self._is_numbered()):
             raise _NotUnderstood
         if len({names_several(str(value)) for value in different}) > 1 or (
             len(rows) == 1 and names_several(str(rows[0].values[what.index]))

@@ -47,7 +47,7 @@ _YEAR_NAME = re.compile(r"\b(?:years?|seasons?|date|since|founded|established|op
 # Numbers that name or rank things: adding them up says nothing.
 _NAMES_THINGS = re.compile(
     r"^(?:#|№|no\.?|nos?\.?|nr\.?|id|s/?n|code|number|index|rank(?:ing)?|pos(?:ition)?\.?|place|year|season|week|round|grid|phone|tel|zip|"
-    r"lat(?:itude)?|long(?:itude)?|.* (?:id|no\.?|code|rank|number)|序号|编号|编码|代码|号码|工号|学号|行号|项次|排名|名次|位次|年份|年度|年|届|电话|手机号?|邮编|.*(?:编号|编码|号码|代码|电话|序号|排名))$",
+    r"lat(?:itude)?|long(?:itude)?|.* (?:id|no\.?|code|rank|number)|序号|编号|编码|代码|号码|工号|学号|行号|项次|排名|名次|位次|年份|年度|年|届|电话|手机号?|邮编|.*(?:编号|编码|号|号码|代码|电话|排名))$",
     re.IGNORECASE,
 )
 # Neither sums nor averages of these say anything; of the second kind no sums do.
