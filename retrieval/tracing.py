@@ -170,9 +170,11 @@ def _as_json(candidate: Candidate, outcome: Outcome) -> dict[str, Any]:
     entry: dict[str, Any] = {"chunk": key, "score": round(candidate.score, 8)}
     entry |= {name: [hit.rank, round(hit.score, 6)] for name, hit in candidate.channels.items()}
     if signal := outcome.signals.get(key):
-        values = ((part, getattr(signal, part)) for part in _PARTS)
+        values = {part: getattr(signal, part) for part in _PARTS}
         entry["signal"] = {
-            part: round(value, 4) if isinstance(value, float) else value for part, value in values
+            part: round(value, 4) if isinstance(value, float) else value
+            for part, value in values.items()
+            if value
         }
     if words := [term for term in outcome.terms.get(key, ()) if term in outcome.idf]:
         entry["terms"] = words

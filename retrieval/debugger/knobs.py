@@ -39,13 +39,14 @@ class Knob:
 def knob_settings() -> list[Setting[Any]]:
     """In the order of the settings page."""
     known = {knob.name for knob in fields(SearchSettings)}
+    has_reranker = store.get(declared.RERANKER) != "none"
     ones = [
         setting
-        for area in AREAS
+        for area in (AREAS if has_reranker else AREAS[:1])
         for setting in settings_of(area)
         if setting.field in known and not setting.is_secret
     ]
-    return [*ones, RERANK] if store.get(declared.RERANKER) != "none" else ones
+    return [*ones, RERANK] if has_reranker else ones
 
 
 def present(settings: SearchSettings) -> list[Knob]:

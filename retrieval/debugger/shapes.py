@@ -227,7 +227,8 @@ def funnel(trace: ShownTrace, found: Candidates) -> list[Stage]:
     ]
     if reranked := sum(RERANKED in entry for entry in entries):
         stages.append(stage(_("Re-ranked"), reranked, _("judged by a model"), kind=3))
-    stages.append(stage(_("Shown"), len(stored.shown), _losses(trace)))
+    given = [key for key in trace.shown if key] if trace.is_withheld else stored.shown
+    stages.append(stage(_("Shown"), len(given), _losses(trace)))
     return stages
 
 
