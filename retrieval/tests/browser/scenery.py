@@ -113,10 +113,10 @@ def _documents(actor: Principal, handbook: Collection, embedder: HashingEmbedder
 
     paged, worded, plain = (upload(name, (FILES / name).read_bytes()) for name in SAMPLES)
     upload("prices.csv", b"Item,Price\nPump,12\nValve,7\n")
-    again = upload(LONG_NAME, b"# Terms\n\nThe first edition.")
+    again = upload(LONG_NAME, b"# Terms of delivery\n\nThe first edition.")
     failed = upload("scan.pdf", b"%PDF-1.7 broken")
     _run_jobs(embedder)
-    upload(LONG_NAME, "# Terms\n\nThe second edition.\n\n第二版。".encode())
+    upload(LONG_NAME, "# Terms of delivery\n\nThe second edition.\n\n第二版。".encode())
     _run_jobs(embedder)
     trashed = upload("trashed.md", b"# Trashed")
     bulk.delete_documents(actor=actor, documents=Document.objects.filter(pk=trashed.pk))
