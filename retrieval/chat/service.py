@@ -32,7 +32,7 @@ from retrieval.generation.extractive import ExtractedAnswer, Question, Quotation
 from retrieval.generation.nearness import nearness_of
 from retrieval.generation.statements import SourceElement, Statement, statements_of
 from retrieval.models import Citation, Conversation, Feedback, Message
-from retrieval.pipeline import search
+from retrieval.pipeline import CONDITIONS_DROPPED, search
 from retrieval.sources.selectors import open_source_uids, rows_of
 from retrieval.values import DirectAnswer, EvidenceLevel, Passage, SearchRequest, SearchResult, clean_question
 
@@ -57,7 +57,7 @@ def answer(
     """
     request, current = _checked(question, principal, conversation, filters or Filters(), without)
     found = search(request, principal=principal)
-    extracted = _extract(found.asked(request.text), found)
+    found, extracted = _answered(request, found, principal=principal)
     with transaction.atomic():
         message = _open_message(request, principal=principal, conversation=current)
         _complete(message, found, extracted, principal=principal)
@@ -100,7 +100,7 @@ def find(asked: Asked) -> SearchResult:
 
 def finish(asked: Asked, found: SearchResult) -> ShownMessage:
     """Answer from what was found, and store it. Raises Conflict if the answer was stopped or deleted meanwhile."""
-    extracted = _extract(found.asked(asked.request.text), found)
+    found, extracted = _answered(asked.request, found, principal=asked.principal)
     with transaction.atomic():
         waiting = Message.objects.filter(uid=asked.message_uid, state=Message.State.ANSWERING)
         message = waiting.select_for_update().first()
@@ -155,6 +155,22 @@ def rename_conversation(conversation: Conversation, *, principal: Principal, tit
 def delete_conversation(conversation: Conversation, *, principal: Principal) -> None:
     """Remove one's own conversation with its messages. Raises NotFound for all others."""
     get_conversation(principal, str(conversation.uid)).delete()
+
+
+def _answered(
+    request: SearchRequest, found: SearchResult, *, principal: Principal
+) -> tuple[SearchResult, ExtractedAnswer | None]:
+    """The answer and what it is from: if the conditions of the question leave none, all there is, with a note."""
+    extracted = _extract(found.asked(request.text), found)
+    conditions = found.understanding.conditions if found.understanding else ()
+    if extracted or not conditions:
+        return found, extracted
+    keys = frozenset(condition.key for condition in conditions)
+    wider = search(replace(request, without=request.without | keys), principal=principal)
+    extracted = _extract(wider.asked(request.text), wider)
+    if extracted is None:
+        return found, None
+    return replace(wider, notes=(*wider.notes, CONDITIONS_DROPPED)), extracted
 
 
 def _extract(text: str, found: SearchResult) -> ExtractedAnswer | None:
@@ -259,7 +275,8 @@ def _complete(
         extracted = None
     message.state = Message.State.COMPLETE
     message.answer = extracted.text if extracted else refusal(principal)
-    message.refused, message.grounded = extracted is None, extracted is not None
+    message.refused = extracted is None
+    message.grounded = bool(extracted and extracted.quotations)
     message.degraded = list(found.degraded)
     message.trace_id = found.trace_id
     message.understanding = _understanding(found)

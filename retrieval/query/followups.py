@@ -28,7 +28,7 @@ _EMPTY = frozenset(
         "long many much one ones two first second third fourth fifth last next former latter other others else more",
         "detail details example examples explain elaborate mean means tell say said give show old often far soon late",
         "big large high same different thing things exactly really ok okay thanks thank yes sure apply applies happen",
-        "happens know need possible allowed take takes continue go please",
+        "happens know need possible allowed take takes continue go please may get gets",
         "具体 详细 详情 细节 举例 例子 例如 说明 解释 说 讲 讲讲 说说 介绍 继续 接着 然后 还有 另外 其他 其它 别的 剩下",
         "第一 第二 第三 第四 第五 第一个 第二个 第三个 第四个 第五个 前者 后者 最后 多久 多长 多长时间 几天 需要 意思 不同",
         "行 好 好的 谢谢 对 上面 下面 刚才 点 些 种 条 项 没 不 吧 用 做 办 知道 告诉 到底 究竟",
@@ -272,8 +272,9 @@ def _topic(rounds: Sequence[Round]) -> tuple[list[str], tuple[str, ...]]:
 
 def content_words(text: str) -> list[str]:
     """The words of a text that say what it is about, as they stand there, each once."""
-    terms = [term for term in distinct_query_terms(text) if term not in STOP_WORDS and term not in _EMPTY]
-    return list(dict.fromkeys(text[place.start : place.end] for place in locate(text, terms)))
+    terms = [term for term in distinct_query_terms(text) if term not in STOP_WORDS]
+    words = (text[place.start : place.end] for place in locate(text, terms))
+    return list(dict.fromkeys(word for word in words if word.lower() not in _EMPTY))
 
 
 def side_by_side(question: str) -> tuple[str, ...]:

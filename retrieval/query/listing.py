@@ -178,15 +178,16 @@ def _passages(listed: Sequence[_Listed], principal: Principal, generation: int) 
 
 
 def _text(ask: CatalogueAsk, count: int, shown: Sequence[_Listed]) -> str:
-    lines = [_headline(ask, count)]
-    lines += [f"- {one.title} · {_day(one.changed_at)} [{n}]" for n, one in enumerate(shown, start=1)]
-    if count > len(shown) and shown:
-        rest = count - len(shown)
-        lines.append("")
-        lines.append(
-            ngettext("%(n)d more is not listed here.", "%(n)d more are not listed here.", rest) % {"n": rest}
-        )
-    return "\n".join(lines)
+    """The headline, which leads to the list, and a line with a marker for each document."""
+    headline = _headline(ask, count)
+    if not shown:
+        return headline
+    if count > len(shown):
+        leads = _("Here are %(n)d of them:") % {"n": len(shown)}
+    else:
+        leads = ngettext("Here it is:", "Here they are:", count)
+    lines = [f"- {one.title} · {_day(one.changed_at)} [{n}]" for n, one in enumerate(shown, start=1)]
+    return "\n".join([f"{headline} {leads}", *lines])
 
 
 def _headline(ask: CatalogueAsk, count: int) -> str:

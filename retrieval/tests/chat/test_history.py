@@ -87,3 +87,13 @@ def test_a_catalogue_answer_is_withdrawn_with_its_documents(handbook, library, r
     (shown,) = messages_of(reader, conversation)
     assert shown.withdrawn
     assert not shown.understood.url
+
+
+def test_an_answer_that_the_conditions_exclude_is_given_with_a_note(handbook, library, reader):
+    library.document(
+        handbook, "Zoo", "The zoo opens at eight and the hotel next door at nine.", department="Zoo"
+    )
+    asked = answer("What is the nightly hotel cap in Lisbon, in Zoo documents?", principal=reader)
+    assert "145 euros" in asked.answer
+    assert asked.understood.notes == ("conditions_dropped",)
+    assert not asked.understood.conditions
