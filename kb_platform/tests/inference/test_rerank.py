@@ -13,7 +13,12 @@ TEXTS = ["about the weather", "the torque of the pump", "pump"]
 
 
 def server_at(fake, shape="tei", **more):
-    given = {"url": fake.url, "key": KEY, "model": "m", "bounds": Bounds(try_s=0.4, total_s=0.4)} | more
+    given = {
+        "url": fake.url,
+        "key": KEY,
+        "model": "m",
+        "bounds": Bounds(try_s=10, total_s=10, tries=1),
+    } | more
     return RerankServer(shape=RerankShape(shape), door=Door(internal=read_hosts(fake.address)), **given)
 
 

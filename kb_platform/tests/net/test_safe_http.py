@@ -19,6 +19,7 @@ from kb_platform.net.safe_http import Call, Door, Limits, joined, open_door, pos
 from kb_platform.runtime_config.declarations import INTERNAL_HOSTS
 from kb_platform.testing.http_server import Reply, free_port, http_server, trickling_headers
 
+FINE = Limits(total_s=10, max_bytes=10_000)  # also on a busy machine
 QUICK = Limits(total_s=0.4, max_bytes=10_000)
 
 
@@ -31,7 +32,7 @@ def test_an_allowed_server_is_called_by_its_own_name():
         call = post_json(
             f"{server.url}/path?x=1", {"question": "为什么"}, headers={"Authorization": "Bearer k"}
         )
-        assert door_to(server).send(call, QUICK).json() == {"question": "为什么"}
+        assert door_to(server).send(call, FINE).json() == {"question": "为什么"}
     [request] = server.received
     assert (request.method, request.path) == ("POST", "/path?x=1")
     assert request.headers["Host"] == server.address
@@ -48,7 +49,7 @@ def test_an_allowed_server_is_called_by_its_own_name():
 def test_inner_addresses_are_refused_in_every_spelling(url):
     with http_server(Reply()) as server:
         with pytest.raises(OutboundError):
-            Door().send(Call(url=url.format(port=server.port)), QUICK)
+            Door().send(Call(url=url.format(port=server.port)), FINE)
         assert server.received == []
 
 
@@ -60,7 +61,7 @@ def test_inner_addresses_are_refused_in_every_spelling(url):
 )  # fmt: skip
 def test_only_plain_web_addresses_are_called(url):
     with pytest.raises(AddressRefused):
-        Door().send(Call(url=url), QUICK)
+        Door().send(Call(url=url), FINE)
 
 
 @pytest.mark.parametrize("port", [22, 25, 6379, 5432])
@@ -97,7 +98,7 @@ def test_the_name_is_looked_up_once_and_the_connection_goes_to_what_was_checked(
     monkeypatch.setattr(socket, "getaddrinfo", rebinding)
     with http_server(Reply.json({})) as server:
         door = door_to(f"rebind.example.lan:{server.port}")
-        door.send(Call(url=f"http://rebind.example.lan:{server.port}/"), QUICK)
+        door.send(Call(url=f"http://rebind.example.lan:{server.port}/"), FINE)
     assert looked_up == ["rebind.example.lan"]
     assert server.received[0].headers["Host"] == f"rebind.example.lan:{server.port}"
 
@@ -106,7 +107,7 @@ def test_a_redirect_to_an_address_that_is_not_allowed_is_refused():
     with http_server(Reply.json({"secret": 1})) as inner:
         away = Reply(status=302, headers={"Location": f"{inner.url}/admin"})
         with http_server(away) as outer, pytest.raises(AddressRefused):
-            door_to(outer).send(Call(url=outer.url), QUICK)
+            door_to(outer).send(Call(url=outer.url), FINE)
         assert inner.received == []
 
 
@@ -115,7 +116,7 @@ def test_a_redirect_within_the_allowed_is_followed_without_the_key():
         away = Reply(status=307, headers={"Location": f"{second.url}/there"})
         with http_server(away) as first:
             call = post_json(first.url, {"q": 1}, headers={"Authorization": "Bearer k"})
-            assert door_to(first, second).send(call, QUICK).json() == {"found": 1}
+            assert door_to(first, second).send(call, FINE).json() == {"found": 1}
     [request] = second.received
     assert request.json() == {"q": 1}
     assert "Authorization" not in request.headers
@@ -127,7 +128,7 @@ def test_a_post_never_becomes_a_get_and_circles_end():
             door_to(server).send(post_json(server.url, {}), QUICK)
         assert len(server.received) == 1
         with pytest.raises(BadStatus):
-            door_to(server).send(Call(url=server.url), Limits(total_s=2, max_redirects=3))
+            door_to(server).send(Call(url=server.url), Limits(total_s=10, max_redirects=3))
         assert len(server.received) == 5
 
 
@@ -137,7 +138,7 @@ def test_an_error_of_the_server_is_told_without_what_it_says(status):
         http_server(Reply(status=status, body=b"internal secret")) as server,
         pytest.raises(BadStatus) as caught,
     ):
-        door_to(server).send(Call(url=server.url), QUICK)
+        door_to(server).send(Call(url=server.url), FINE)
     assert str(status) in str(caught.value)
     assert "secret" not in str(caught.value)
     assert caught.value.is_retryable == (status in (429, 500, 503))
@@ -147,7 +148,7 @@ def test_a_closed_port_and_an_unknown_name_are_unreachable():
     port = free_port()
     for host in ("127.0.0.1", "no-such-host.invalid"):
         with pytest.raises(Unreachable):
-            door_to(f"{host}:{port}").send(Call(url=f"http://{host}:{port}/"), Limits(total_s=3))
+            door_to(f"{host}:{port}").send(Call(url=f"http://{host}:{port}/"), Limits(total_s=10))
 
 
 @pytest.mark.parametrize("reply", [Reply(wait_s=9), Reply(body=b"x" * 100, byte_pause_s=0.1)])
@@ -156,7 +157,7 @@ def test_time_is_capped_to_the_last_byte(reply):
         begun = time.monotonic()
         with pytest.raises(Late):
             door_to(server).send(Call(url=server.url), QUICK)
-        assert time.monotonic() - begun < 1.0
+        assert time.monotonic() - begun < 3.0
 
 
 def test_a_header_that_never_ends_is_late():
@@ -164,7 +165,7 @@ def test_a_header_that_never_ends_is_late():
         begun = time.monotonic()
         with pytest.raises(OutboundError):
             door_to(f"127.0.0.1:{port}").send(Call(url=f"http://127.0.0.1:{port}/"), QUICK)
-        assert time.monotonic() - begun < 1.0
+        assert time.monotonic() - begun < 3.0
 
 
 def test_a_slow_resolver_is_late(monkeypatch):
@@ -176,16 +177,16 @@ def test_a_slow_resolver_is_late(monkeypatch):
 def test_size_is_capped_declared_or_not():
     large = b"x" * 20_000
     with http_server(Reply(body=large)) as server, pytest.raises(AnswerTooLarge):
-        door_to(server).send(Call(url=server.url), QUICK)
+        door_to(server).send(Call(url=server.url), FINE)
     lying = Reply(body=large, headers={"Content-Length": "", "Transfer-Encoding": "identity"})
     with http_server(lying) as server, pytest.raises(OutboundError):
-        door_to(server).send(Call(url=server.url), QUICK)
+        door_to(server).send(Call(url=server.url), FINE)
 
 
 def test_a_packed_answer_is_not_unpacked():
     packed = Reply(body=gzip.compress(b"0" * 1_000_000), headers={"Content-Encoding": "gzip"})
     with http_server(packed) as server, pytest.raises(BadAnswer):
-        door_to(server).send(Call(url=server.url), QUICK)
+        door_to(server).send(Call(url=server.url), FINE)
 
 
 @pytest.mark.parametrize(
@@ -193,14 +194,14 @@ def test_a_packed_answer_is_not_unpacked():
 )
 def test_what_is_no_json_is_a_bad_answer(body):
     with http_server(Reply(body=body)) as server, pytest.raises(BadAnswer):
-        door_to(server).send(Call(url=server.url), Limits(total_s=2)).json()
+        door_to(server).send(Call(url=server.url), Limits(total_s=10)).json()
 
 
 def test_a_key_cannot_add_header_lines():
     with http_server(Reply.json({})) as server:
         for key in ("k\r\nX-Evil: 1", "k\x00", "密钥"):
             with pytest.raises(OutboundError):
-                door_to(server).send(Call(url=server.url, headers={"Authorization": key}), QUICK)
+                door_to(server).send(Call(url=server.url, headers={"Authorization": key}), FINE)
         assert server.received == []
 
 

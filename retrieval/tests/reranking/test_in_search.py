@@ -30,7 +30,7 @@ def chosen(configure):
     with http_server(reranking) as fake:
         configure(declared.RERANKER, "tei")
         configure(declared.RERANKER_URL, fake.url)
-        configure(declared.RERANKER_MS, 400)
+        configure(declared.RERANKER_MS, 10_000)
         configure(declared.INTERNAL_HOSTS, fake.address)
         yield fake
         forget(reranker().target)
@@ -75,7 +75,11 @@ def test_the_threshold_counts_once_on_the_final_score_and_0_is_not_none(pumps, r
 @pytest.mark.parametrize(
     "answering", [Reply(wait_s=3), Reply(status=500), Reply(body=b"<html>"), Reply.json([{"index": 0}])]
 )
-def test_a_reranker_that_fails_leaves_the_fused_order_and_is_named(pumps, reader, chosen, answering):
+def test_a_reranker_that_fails_leaves_the_fused_order_and_is_named(
+    pumps, reader, chosen, configure, answering
+):
+    if answering.wait_s:
+        configure(declared.RERANKER_MS, 200)
     fused = ids(
         search(SearchRequest(text="pump note", settings=current().changed(rerank=False)), principal=reader)
     )

@@ -36,7 +36,7 @@ def source():
             secret=secret,
             filter_field=filter_field,
             allowed=allowed,
-            bounds=bounds or Bounds(try_s=0.6, total_s=0.6, tries=1),
+            bounds=bounds or Bounds(try_s=10, total_s=10, tries=1),
         )
         made.append(config)
         forget(config.target)
@@ -135,7 +135,7 @@ def sql_source(outside, source):
     def make(**changes):
         given = {
             "host": "127.0.0.1", "port": str(outside.port), "database": DATABASE, "user": ROLE,
-            "sslmode": "prefer", "statement": STATEMENT, "secret": PASSWORD, "bounds": Bounds(try_s=2, total_s=2, tries=1),
+            "sslmode": "prefer", "statement": STATEMENT, "secret": PASSWORD, "bounds": Bounds(try_s=10, total_s=10, tries=1),
         }  # fmt: skip
         return source("sql", None, **(given | changes))
 

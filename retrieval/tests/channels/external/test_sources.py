@@ -124,21 +124,22 @@ def test_sql_gives_the_view_within_the_role(sql_source, outside, door):
     ],
 )  # fmt: skip
 def test_sql_refuses_what_is_more_than_reading(sql_source, outside, door, changes, error):
-    config = sql_source(bounds=Bounds(try_s=0.5, total_s=0.5, tries=1), **changes)
+    seconds = 0.5 if error is Late else 10
+    config = sql_source(bounds=Bounds(try_s=seconds, total_s=seconds, tries=1), **changes)
     begun = time.monotonic()
     with pytest.raises(error):
         ask_source(config, "pump", limit=5, door=door(outside))
-    assert time.monotonic() - begun < 1.5
+    assert time.monotonic() - begun < 12
 
 
 def test_sql_that_stalls_on_the_line_is_late(sql_source, outside, door):
+    assert ask_source(sql_source(), "pump", limit=5, door=door(outside))
     config = sql_source(bounds=Bounds(try_s=0.4, total_s=0.4, tries=1))
-    assert ask_source(config, "pump", limit=5, door=door(outside))
     outside.is_stalled.set()
     begun = time.monotonic()
     [outcome] = PendingSources([config], "pump", limit=5, door=door(outside), deadline_s=0.4).collect()
     assert outcome.problem == "late"
-    assert time.monotonic() - begun < 1.0
+    assert time.monotonic() - begun < 3.0
 
 
 @pytest.mark.parametrize("question", INJECTIONS)
@@ -172,8 +173,10 @@ def test_what_a_question_says_is_never_more_than_a_value(sql_source, outside, so
     ],
 )  # fmt: skip
 def test_what_goes_wrong_is_an_error_with_a_name(source, door, kind, options, reply, error):
+    seconds = 0.3 if error is Late else 10
+    bounds = Bounds(try_s=seconds, total_s=seconds, tries=1)
     with http_server(reply) as server, pytest.raises(error):
-        ask_source(source(kind, server, **options), "q", limit=5, door=door(server))
+        ask_source(source(kind, server, bounds=bounds, **options), "q", limit=5, door=door(server))
 
 
 def test_scores_that_are_no_numbers_leave_the_order(source, door):
@@ -199,27 +202,33 @@ def test_a_closed_port_is_unreachable_and_an_inner_address_must_be_allowed(sourc
 
 
 def test_all_are_asked_at_once_under_one_deadline_and_the_late_one_is_named(source, door):
-    slow = Bounds(try_s=9, total_s=9)
-    with http_server(Reply(wait_s=3)) as sleeping, http_server(dify("k", RECORDS)) as quick:
+    slow = Bounds(try_s=20, total_s=20)
+    with http_server(Reply(wait_s=9)) as sleeping, http_server(dify("k", RECORDS)) as quick:
         configs = [
             source("dify", sleeping, knowledge_id="k", bounds=slow),
             source("dify", quick, knowledge_id="k", bounds=slow),
         ]
         begun = time.monotonic()
         late, fine = PendingSources(
-            configs, "q", limit=5, door=door(sleeping, quick), deadline_s=0.4
+            configs, "q", limit=5, door=door(sleeping, quick), deadline_s=2.0
         ).collect()
-        assert time.monotonic() - begun < 1.0
+        assert time.monotonic() - begun < 3.0
     assert (late.problem, fine.problem) == ("late", "")
     assert len(fine.hits) == 2
 
 
 def test_a_source_that_is_down_is_skipped_at_once(source, door):
     port = free_port()
-    config = source("dify", None, url=f"http://127.0.0.1:{port}", knowledge_id="k", bounds=Bounds(tries=3))
+    config = source(
+        "dify",
+        None,
+        url=f"http://127.0.0.1:{port}",
+        knowledge_id="k",
+        bounds=Bounds(try_s=10, total_s=10, tries=3),
+    )
     outcomes = [
-        PendingSources([config], "q", limit=5, door=door(f"127.0.0.1:{port}"), deadline_s=2).collect()[0]
+        PendingSources([config], "q", limit=5, door=door(f"127.0.0.1:{port}"), deadline_s=10).collect()[0]
         for _ in range(2)
     ]
     assert [outcome.problem for outcome in outcomes] == ["unreachable", "circuit_open"]
-    assert outcomes[1].seconds < 0.1
+    assert outcomes[1].seconds < 1
