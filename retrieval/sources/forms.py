@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.selectors import group_name, groups
 from retrieval.channels.external.values import SourceKind
 from retrieval.sources.models import ExternalSource
-from retrieval.sources.options import OPTIONS, Option
+from retrieval.sources.options import NEEDS_SECRET, OPTIONS, Option
 from retrieval.sources.services import DEFAULTS, NUMBERS, SourceInput
 
 _SEPARATORS = re.compile(r"[,，;；\n]+")
@@ -48,7 +48,7 @@ class SourceForm(forms.Form):
             self.fields[f"option.{option.name}"] = _field(option)
         self.fields["secret"] = forms.CharField(
             label=SECRETS[kind],
-            required=False,
+            required=kind in NEEDS_SECRET and source is None,
             max_length=1000,
             strip=False,
             widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
@@ -104,7 +104,7 @@ def _field(option: Option) -> forms.Field:
     if option.choices:
         return forms.ChoiceField(choices=option.choices, **common | {"required": True})
     if option.lines > 1:
-        attributes = {"rows": option.lines, "spellcheck": "false", "class": "mono"}
+        attributes = {"rows": option.lines, "spellcheck": "false"}
         return forms.CharField(max_length=option.most, widget=forms.Textarea(attrs=attributes), **common)
     return forms.CharField(max_length=option.most, **common)
 

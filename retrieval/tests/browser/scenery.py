@@ -7,6 +7,7 @@ the ids that addresses in `pages.py` name in braces; a page that needs another t
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.contrib.auth.models import Group
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from accounts.models import User
@@ -29,11 +30,13 @@ from ingestion.models import Collection, Correction, CorrectionOutcome, Document
 from ingestion.samples.catalogue import FILES
 from ingestion.testing import HashingEmbedder
 from ingestion.values import Attributes, SourceFile
+from retrieval.channels.external.values import SourceKind
 from retrieval.chat import service
 from retrieval.debugger import cases, running
 from retrieval.debugger.asking import Asked
 from retrieval.debugger.shapes import candidates
 from retrieval.models import Citation, Message
+from retrieval.sources.services import SourceInput, create_source, switch_source
 from retrieval.tracing import visible_trace
 from retrieval.values import SearchRequest
 
@@ -78,10 +81,24 @@ def build(embedder: HashingEmbedder) -> Scenery:
     ids |= _documents(manages, handbook, embedder) | _conversations(manages)
     ids |= {"collection": str(handbook.uid), "group": str(group.pk), "token": str(token.pk)}
     ids |= {"user": str(reader.pk), "empty": str(empty.uid)}
-    ids |= _dictionary(manages, handbook) | _faq(manages, handbook)
+    ids |= _dictionary(manages, handbook) | _faq(manages, handbook) | _source(manages, group)
     _run_jobs(embedder)
     ids |= {"password_key": make_link(actor=manages, user=reader)}
     return Scenery(keeper=keeper, reader=reader, newcomer=newcomer, ids=ids)
+
+
+def _source(actor: Principal, group: Group) -> dict[str, str]:
+    """A source that is kept and not asked."""
+    wanted = SourceInput(
+        name="Knowledge base of the service department 服务部知识库",
+        kind=SourceKind.DIFY,
+        options={"url": "https://knowledge.example.com/api", "knowledge_id": "kb-1"},
+        filter_field="region",
+        access={group.pk: ("EU", "亚太")},
+    )
+    source = create_source(actor=actor, wanted=wanted)
+    switch_source(actor=actor, source=source, is_active=False)
+    return {"external_source": str(source.uid)}
 
 
 def _dictionary(manages: Principal, handbook: Collection) -> dict[str, str]:
