@@ -147,6 +147,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 BLOB_DIR = DATA_DIR / "blobs"
 MODEL_DIR = DATA_DIR / "models"
 EMBEDDER = environment.text("KB_EMBEDDER", "bundled")  # or the path of a sentence-transformers folder
+# Retrievers that may be used as external sources: name=package.module.attribute, separated by commas.
+LANGCHAIN_RETRIEVERS = environment.pairs("KB_LANGCHAIN_RETRIEVERS")
 LANGUAGE_MEANS = environment.text(
     "KB_LANGUAGE_MEANS", ""
 )  # a file of `calibrate_retrieval --means`; default: the bundled

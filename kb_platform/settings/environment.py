@@ -56,6 +56,14 @@ def words(name: str, default: tuple[str, ...] = ()) -> list[str]:
     return [part.strip() for part in text(name).split(",") if part.strip()] or list(default)
 
 
+def pairs(name: str) -> dict[str, str]:
+    """A comma-separated list of name=value."""
+    found = dict(part.partition("=")[::2] for part in words(name))
+    if not all(key.strip() and value.strip() for key, value in found.items()):
+        raise ImproperlyConfigured(f"{name} must be a list of name=value, separated by commas")
+    return {key.strip(): value.strip() for key, value in found.items()}
+
+
 def directory(name: str, default: Path) -> Path:
     return Path(text(name) or default).expanduser().absolute()
 

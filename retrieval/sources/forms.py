@@ -21,6 +21,7 @@ SECRETS = {
     SourceKind.HTTP: _("API key"),
     SourceKind.ELASTICSEARCH: _("API key or password"),
     SourceKind.SQL: _("Password"),
+    SourceKind.LANGCHAIN: _("Not needed"),
 }
 
 

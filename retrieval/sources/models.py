@@ -15,6 +15,7 @@ class ExternalSource(models.Model):
         HTTP = "http", _("HTTP API with JSON")
         ELASTICSEARCH = "elasticsearch", "Elasticsearch / OpenSearch"
         SQL = "sql", _("PostgreSQL view")
+        LANGCHAIN = "langchain", _("LangChain retriever")
 
     uid = models.UUIDField(default=new_uid, unique=True, editable=False)
     name = models.CharField(max_length=100, unique=True)

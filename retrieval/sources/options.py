@@ -11,6 +11,7 @@ from django_stubs_ext import StrOrPromise
 from kb_platform.errors import InvalidInput
 from kb_platform.net.errors import AddressRefused
 from kb_platform.net.safe_http import checked_url
+from retrieval.channels.external.langchain import named_retrievers
 from retrieval.channels.external.sql import parameters_of, statement_fault
 from retrieval.channels.external.values import SourceKind
 
@@ -138,6 +139,17 @@ OPTIONS: dict[SourceKind, tuple[Option, ...]] = {
             lines=8,
         ),
     ),
+    SourceKind.LANGCHAIN: (
+        Option(
+            name="retriever",
+            label=gettext_lazy("Name of the retriever"),
+            help=gettext_lazy(
+                "One of those that the operator of the server named in KB_LANGCHAIN_RETRIEVERS."
+            ),
+            required=True,
+            pattern=_NAME,
+        ),
+    ),
 }
 NEEDS_SECRET = frozenset({SourceKind.SQL})
 
@@ -168,6 +180,8 @@ def _fault(option: Option, text: str) -> str:
         return _("Choose one of the values offered.")
     if option.pattern and not re.fullmatch(option.pattern, text):
         return _("This has characters that cannot be used here.")
+    if option.name == "retriever" and text not in named_retrievers():
+        return _("No retriever of this name is set up on the server.")
     if option.name == "url":
         return _address_fault(text)
     return _statement_text(statement_fault(text)) if option.name == "statement" else ""

@@ -15,6 +15,7 @@ from kb_platform.net.breaker import Circuit
 from kb_platform.net.errors import OutboundError
 from kb_platform.net.guard import Bounds, state_of
 from kb_platform.sealing import SecretLost, unseal
+from retrieval.channels.external.langchain import named_retrievers
 from retrieval.channels.external.values import SourceConfig, SourceKind
 from retrieval.sources.models import ExternalSource, SourceAccess
 
@@ -170,6 +171,8 @@ def kinds() -> tuple[KindChoice, ...]:
         SourceKind.ELASTICSEARCH: _("An index that is searched by a match of the question."),
         SourceKind.SQL: _("A read-only statement with the question as a bound parameter."),
     }
+    if named_retrievers():
+        texts[SourceKind.LANGCHAIN] = _("A retriever that the operator of the server has plugged in.")
     return tuple(
         KindChoice(value=kind.value, label=str(ExternalSource.Kind(kind.value).label), text=text)
         for kind, text in texts.items()

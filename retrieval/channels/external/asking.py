@@ -19,6 +19,7 @@ from kb_platform.net.guard import guarded
 from kb_platform.net.safe_http import Door
 from retrieval.channels.external.elasticsearch import ask_elasticsearch
 from retrieval.channels.external.http_knowledge import ask_dify, ask_http
+from retrieval.channels.external.langchain import ask_langchain
 from retrieval.channels.external.scores import normalised
 from retrieval.channels.external.sql import ask_sql
 from retrieval.channels.external.values import ExternalHit, Record, SourceConfig, SourceKind, key_of
@@ -37,8 +38,11 @@ _ASKS: dict[SourceKind, Ask] = {
     SourceKind.HTTP: ask_http,
     SourceKind.ELASTICSEARCH: ask_elasticsearch,
     SourceKind.SQL: ask_sql,
+    SourceKind.LANGCHAIN: ask_langchain,
 }
-BOUNDED = frozenset({SourceKind.DIFY, SourceKind.HTTP, SourceKind.SQL})  # unless their numbers say otherwise
+BOUNDED = frozenset(
+    {SourceKind.DIFY, SourceKind.HTTP, SourceKind.SQL, SourceKind.LANGCHAIN}
+)  # unless their numbers say otherwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ class SourceKind(StrEnum):
     HTTP = "http"
     ELASTICSEARCH = "elasticsearch"
     SQL = "sql"
+    LANGCHAIN = "langchain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
