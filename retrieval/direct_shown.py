@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from retrieval.evidence import is_chinese
 from retrieval.links import source_url
 from retrieval.values import DirectAnswer, Passage
 
@@ -27,7 +28,7 @@ class ShownDirect:
     kind: str
     title: str
     lines: tuple[SafeString, ...]
-    passages: tuple[Passage, ...]
+    language: str
     head: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     url: str = ""
@@ -43,7 +44,7 @@ def shown_direct(direct: DirectAnswer | None) -> ShownDirect | None:
         title=str(KINDS.get(direct.kind, direct.kind)),
         lines=tuple(_linked(line.removeprefix("- "), direct.passages) for line in lines),
         url=further_url(direct),
-        passages=direct.passages,
+        language="zh" if is_chinese(direct.text) else "en",
         head=tuple(head) if len(rows) > 1 or len(head) > 1 else (),
         rows=tuple(tuple(row) for row in rows) if len(rows) > 1 or len(head) > 1 else (),
     )

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from retrieval.tables.cells import SCALES
 from retrieval.tables.plan import Aggregate, Compare, Condition, Operand, TableQuery
 from retrieval.tables.run import Line, Outcome
-from retrieval.tables.typed import Column, Kind, TypedTable
+from retrieval.tables.typed import Column, Kind, Row, TypedTable
 
 MAX_NAMED = 12
 MAX_SHOWN_ROWS = 20
@@ -68,17 +68,14 @@ def value_text(column: Column, value: Decimal | date | None, *, decimals: int | 
 def _rows(query: TableQuery, outcome: Outcome, table: TypedTable) -> Computed:
     column = table.columns[query.select[0]]
     found = [table.rows[number] for number in outcome.rows]
-    names = list(dict.fromkeys(" ".join(row.texts[column.index].split()) for row in found))
+    names = list(dict.fromkeys(_cell(row, column) for row in found))
     if query.order is not None and query.order.column is not None:
         by = table.columns[query.order.column]
-        pairs = [
-            (" ".join(row.texts[column.index].split()), " ".join(row.texts[by.index].split()))
-            for row in found
-        ]
-        sentence = _first(by.full_name, pairs, query, table)
+        pairs = [(_cell(row, column), _cell(row, by)) for row in found]
+        sentence = _first(by.name, pairs, query, table)
     else:
         sentence = _("%(column)s (%(conditions)s): %(values)s") % {
-            "column": column.full_name,
+            "column": column.name,
             "conditions": conditions_text(query.where, table),
             "values": _listed(names),
         }
@@ -88,6 +85,15 @@ def _rows(query: TableQuery, outcome: Outcome, table: TypedTable) -> Computed:
     )
     head = tuple(one.full_name for one in table.columns[:MAX_NAMED])
     return Computed(sentence=sentence, how=_row_count(len(found), table), head=head, rows=shown)
+
+
+def _cell(row: Row, column: Column) -> str:
+    """A cell as it is written, with the unit that stands in the head."""
+    value = row.values[column.index]
+    is_bare = column.unit != "" and row.texts[column.index].strip()[-1:].isdecimal()
+    if column.kind is Kind.NUMBER and isinstance(value, Decimal) and is_bare:
+        return value_text(column, value)
+    return " ".join(row.texts[column.index].split())
 
 
 def _first(measure: str, pairs: Sequence[tuple[str, str]], query: TableQuery, table: TypedTable) -> str:
@@ -198,7 +204,7 @@ def conditions_text(conditions: Sequence[Condition], table: TypedTable) -> str:
     for condition in conditions:
         column = table.columns[condition.column]
         values = " / ".join(_operand(value, column) for value in condition.values[:MAX_NAMED])
-        said.append(f"{column.full_name} {_SIGNS[condition.compare]} {values}")
+        said.append(f"{column.name} {_SIGNS[condition.compare]} {values}")
     return _(", ").join(said)
 
 
