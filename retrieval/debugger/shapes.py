@@ -13,7 +13,7 @@ from django_stubs_ext import StrOrPromise
 
 from accounts.values import Principal
 from retrieval.hydration import PageRequest, hydrate
-from retrieval.results import REASONS
+from retrieval.results import EXTERNAL, REASONS
 from retrieval.snippets import Segment, snippet
 from retrieval.tracing import BESIDES, ShownTrace
 from retrieval.values import Candidate, ChannelHit, Key, Passage
@@ -21,6 +21,7 @@ from retrieval.values import Candidate, ChannelHit, Key, Passage
 FUSED, RERANKED = "fusion", "rerank"  # stages that stand among the channels of a candidate
 LABELS: dict[str, StrOrPromise] = {
     **REASONS,
+    EXTERNAL: gettext_lazy("External sources"),
     FUSED: gettext_lazy("Merged"),
     RERANKED: gettext_lazy("Re-ranked"),
 }
@@ -33,6 +34,7 @@ PARTS: dict[str, StrOrPromise] = {
     "cosine": gettext_lazy("nearness"),
     "coverage": gettext_lazy("words"),
     "codes": gettext_lazy("codes"),
+    "phrases": gettext_lazy("quoted phrases"),
     "is_foreign": gettext_lazy("other language"),
 }
 MOST_ROWS = 20
@@ -277,6 +279,9 @@ EXPLAINED: dict[str, StrOrPromise] = {
     "matching": gettext_lazy("words that must occur"),
     "equal": gettext_lazy("worded the same"),
     "floor": gettext_lazy("least nearness"),
+    "found": gettext_lazy("found"),
+    "problem": gettext_lazy("problem"),
+    "compared_by_meaning": gettext_lazy("compared by meaning"),
 }
 PLANS: dict[Any, StrOrPromise] = {
     "exact": gettext_lazy("every vector compared"),
@@ -286,6 +291,14 @@ PLANS: dict[Any, StrOrPromise] = {
 
 def _told(told: Mapping[str, Any]) -> Iterable[str]:
     for name, value in told.items():
-        label = EXPLAINED.get(name, name.replace("_", " "))
-        words = ", ".join(map(str, value)) if isinstance(value, list) else str(PLANS.get(value, value))
-        yield f"{label}: {words or '—'}"
+        yield f"{EXPLAINED.get(name, name.replace('_', ' '))}: {_value(value) or '—'}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):  # one of several servers, under its own name
+        return ", ".join(
+            f"{EXPLAINED.get(name, name.replace('_', ' '))} {part}"
+            for name, part in value.items()
+            if part != ""
+        )
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(PLANS.get(value, value))

@@ -22,6 +22,7 @@ STEPS: dict[str, tuple[StrOrPromise, int]] = {
     "signals": (_("Evidence of each"), OTHER),
     "rank": (_("Merge and sort"), SEARCH),
     "faq": (_("FAQ"), CHANNEL),
+    "external": (_("External sources"), CHANNEL),
     "rerank": (_("Re-rank"), MODEL),
     "spread": (_("Variety"), OTHER),
     "parts": (_("Parts of the question"), SEARCH),

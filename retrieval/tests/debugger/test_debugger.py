@@ -300,3 +300,22 @@ def test_reranking_is_a_knob_of_a_run_where_a_reranker_is_set(browser, handbook,
     assert b"run.rerank" in client_of(browser, keeper).get("/manage/debugger").content
     _answer, trace = run(browser, keeper, **{"seen.run.rerank": "1"})
     assert (trace.changed, trace.settings["rerank"]) == (["rerank"], False)
+
+
+def test_candidates_from_elsewhere_and_what_their_servers_did_are_told(
+    browser, handbook, keeper, monkeypatch
+):
+    trace_id = search(SearchRequest(text=QUESTION), principal=keeper).trace_id
+    trace = SearchTrace.objects.get(trace_id=trace_id)
+    key = f"ext:{'0' * 32}:abc"
+    trace.candidates.append({"chunk": key, "score": 1.5, "external": [1, 0.9]})
+    trace.explanations["external"] = {"Wiki": {"found": 1, "problem": "", "ms": 12.5}}
+    trace.save()
+    client = client_of(browser, keeper)
+    hidden = client.get(f"/manage/debugger/{trace_id}").content.decode()
+    assert "not told: not open to you" in hidden
+    monkeypatch.setattr("retrieval.tracing.source_of", lambda one: "wiki" if one == key else "")
+    monkeypatch.setattr("retrieval.tracing.open_source_uids", lambda *_asked: frozenset({"wiki"}))
+    page = client.get(f"/manage/debugger/{trace_id}").content.decode()
+    assert "A passage from elsewhere" in page
+    assert "Wiki: ms 12.5, found 1" in page
