@@ -277,7 +277,8 @@ def dense_recall(site: Site, principal: Principal, vectors: np.ndarray) -> dict[
 
 def make_full_text() -> None:
     """What a search without BM25 would use: a tsvector with positions of the same texts, with the same access column."""
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("set local statement_timeout = 0")
         cursor.execute(
             "create table full_text as select c.id as chunk_id, l.scope_id, to_tsvector('simple', c.text) as words "
             "from ingestion_chunk c join lexical_g2 l on l.chunk_id = c.id"

@@ -5,11 +5,12 @@ for matching and their BM25 weights for scoring. Both are narrow, so that exact 
 scope of their document. Everything here runs inside the caller's transaction.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-from django.db import connection
+from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from numpy.typing import NDArray
 
@@ -61,7 +62,7 @@ def create_tables(number: int, dimension: int) -> None:
 
 def build_indexes(number: int) -> None:
     """HNSW and GIN. After a bulk load this is many times faster than keeping them up row by row."""
-    with connection.cursor() as cursor:
+    with _taking_long() as cursor:
         cursor.execute(
             f"create index on dense_g{number:d} using hnsw (embedding halfvec_ip_ops) with (m = 16, ef_construction = 128)"
         )
@@ -156,7 +157,7 @@ def load_rows(number: int, rows: Sequence[PlacedRow]) -> None:
 
 def count_all(number: int) -> None:
     """Count every row of a generation anew: chunks by scope, and by scope and term."""
-    with connection.cursor() as cursor:
+    with _taking_long() as cursor:
         cursor.execute("delete from ingestion_termstatistic where generation = %s", [number])
         cursor.execute(
             "insert into ingestion_scopestatistic as s (generation, scope_id, chunk_count, changes) "
@@ -230,6 +231,14 @@ def _count(cursor: CursorWrapper, number: int, document_id: int, *, sign: int) -
         "on conflict (generation, scope_id, term) do update set chunk_count = t.chunk_count + excluded.chunk_count",
         [number, sign, document_id],
     )
+
+
+@contextmanager
+def _taking_long() -> Iterator[CursorWrapper]:
+    """A cursor for what takes minutes on a large index, beyond what one statement may usually take."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("set local statement_timeout = 0")
+        yield cursor
 
 
 def _copy(cursor: CursorWrapper, statement: str, rows: Iterable[tuple[object, ...]]) -> None:

@@ -3,7 +3,9 @@
 from math import log
 
 import pytest
+from django.db import connection
 
+from ingestion.indexing import tables
 from ingestion.indexing.analyzer import distinct_query_terms
 from retrieval.channels.lexical import (
     TermStatistics,
@@ -98,3 +100,39 @@ def test_traits_tell_the_terms_and_the_language_of_chunks(three_chunks, reader):
 def test_nothing_in_reach_finds_nothing(three_chunks, reader):
     with read_snapshot() as cursor:
         assert search_lexical(cursor, 1, statistics(valve=1), Reach(scopes=()), 5) == []
+
+
+def counted():
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "select scope_id, term, chunk_count from ingestion_termstatistic where chunk_count > 0"
+        )
+        terms = sorted(cursor.fetchall())
+        cursor.execute("select scope_id, chunk_count from ingestion_scopestatistic where chunk_count > 0")
+        return terms, sorted(cursor.fetchall())
+
+
+def test_counting_everything_anew_gives_what_was_counted_on_the_way(three_chunks, library, reader):
+    before = counted()
+    assert before[0]
+    tables.count_all(library.generation.number)
+    assert counted() == before
+    library.document(three_chunks, "T", "valve")
+    assert counted() != before
+
+
+def test_rows_loaded_in_bulk_hold_terms_as_they_are(library, reader):
+    scope = library.collection("C", reader).scope_id
+    odd = ["it's", "a\\b", "x\ty", "“引”", "c:1"]
+    row = tables.IndexRow(
+        chunk_id=7, vector=library.embedder.embed_query("valve"), weights=dict.fromkeys(odd, 1.0)
+    )
+    tables.load_rows(1, [tables.PlacedRow(document_id=1, scope_id=scope, row=row)])
+    tables.count_all(1)
+    assert [term for _, term, _ in counted()[0]] == sorted(odd)
+    with read_snapshot() as cursor:
+        for term in odd:
+            known = read_statistics(cursor, 1, [scope], [term])
+            assert [hit.chunk_id for hit in search_lexical(cursor, 1, known, Reach(scopes=(scope,)), 5)] == [
+                7
+            ]
