@@ -31,7 +31,7 @@ _EMPTY = frozenset(
         "happens know need possible allowed take takes continue go please may get gets",
         "具体 详细 详情 细节 举例 例子 例如 说明 解释 说 讲 讲讲 说说 介绍 继续 接着 然后 还有 另外 其他 其它 别的 剩下",
         "第一 第二 第三 第四 第五 第一个 第二个 第三个 第四个 第五个 前者 后者 最后 多久 多长 多长时间 几天 需要 意思 不同",
-        "行 好 好的 谢谢 对 上面 下面 刚才 点 些 种 条 项 没 不 吧 用 做 办 知道 告诉 到底 究竟",
+        "行 好 好的 谢谢 对 上面 下面 刚才 点 些 种 条 项 没 不 吧 用 做 办 知道 告诉 到底 究竟 里 中 内 上 下 时 后 前 间",
     )
     for word in line.split()
 )

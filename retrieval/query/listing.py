@@ -187,7 +187,8 @@ def _text(ask: CatalogueAsk, count: int, shown: Sequence[_Listed]) -> str:
     else:
         leads = ngettext("Here it is:", "Here they are:", count)
     lines = [f"- {one.title} · {_day(one.changed_at)} [{n}]" for n, one in enumerate(shown, start=1)]
-    return "\n".join([f"{headline} {leads}", *lines])
+    first = _("%(sentence)s %(next)s") % {"sentence": headline, "next": leads}
+    return "\n".join([first, *lines])
 
 
 def _headline(ask: CatalogueAsk, count: int) -> str:
