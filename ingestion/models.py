@@ -587,7 +587,8 @@ class DictionarySynonym(models.Model):
         indexes = [GinIndex(fields=["keys"], name="dictionary_synonym_keys")]
 
     def __str__(self) -> str:
-        return (" → " if self.one_way else " = ").join([self.phrases[0], ", ".join(self.phrases[1:])])
+        others = (", " if self.one_way else " = ").join(self.phrases[1:])
+        return f"{self.phrases[0]} {'→' if self.one_way else '='} {others}"
 
 
 class DictionaryStopWord(models.Model):

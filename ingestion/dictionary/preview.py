@@ -14,6 +14,7 @@ from django.db import DatabaseError, connection, transaction
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
 from ingestion import selectors
+from ingestion.chunking.language import language_of
 from ingestion.dictionary.entries import Group, Phrase
 from ingestion.dictionary.questions import (
     Dictionary,
@@ -57,6 +58,11 @@ class Tok:
     text: str
     mark: str = ""
 
+    @property
+    def language(self) -> str:
+        """For the page's `lang`: the word is the document's or the person's, not the interface's."""
+        return "zh" if language_of(self.text) == "zh" else "en"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
@@ -65,6 +71,10 @@ class Example:
     before: str
     word: str
     after: str
+
+    @property
+    def language(self) -> str:
+        return "zh" if language_of(self.before + self.word + self.after) == "zh" else "en"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

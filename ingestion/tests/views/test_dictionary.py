@@ -60,7 +60,7 @@ def test_the_preview_counts_and_names_only_what_the_person_may_read(browser, sha
     assert "Manuals" in page
     assert "Payroll secrets" not in page
     assert "薪酬" not in page
-    assert '<span class="tok n">流程图谱系</span>' in page
+    assert '<span class="tok n" lang="zh-Hans">流程图谱系</span>' in page
     assert (
         "Payroll secrets"
         in browser(owner)
@@ -96,12 +96,12 @@ def test_synonyms_and_stop_words_are_previewed_and_saved(browser, shared, admini
     client = browser(administrator)
     group = {"phrases": "流程图谱系，process atlas", "direction": "one-way", "weight": "0.5"}
     page = client.post(SYNONYMS, {**group, "preview": "1"}).content.decode()
-    assert '<span class="tok n">process atlas</span>' in page
+    assert '<span class="tok n" lang="en">process atlas</span>' in page
     client.post(SYNONYMS, {**group, "save": "1"})
     row = DictionarySynonym.objects.get()
     assert (row.one_way, row.weight, row.keys) == (True, 0.5, ["流程图谱系", "process atlas"])
     page = client.post(STOP_WORDS, {"text": "说明", "preview": "1", "sample": "总部说明"}).content.decode()
-    assert '<span class="tok s">说明</span>' in page
+    assert '<span class="tok s" lang="zh-Hans">说明</span>' in page
     client.post(STOP_WORDS, {"text": "说明", "save": "1"})
     client.post(f"{SYNONYMS}/{row.uid}/remove")
     assert DictionaryStopWord.objects.get().key == "说明"
