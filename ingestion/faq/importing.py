@@ -30,7 +30,7 @@ from ingestion.selectors import parse_uid
 from ingestion.values import clean_name
 from kb_platform.errors import InvalidInput, KnowledgeBaseError, NotFound
 
-MAX_BYTES, MAX_ROWS, MAX_CELL = 5_000_000, 2_000, 20_000
+MAX_BYTES, MAX_ROWS, MAX_CELL = 5_000_000, 500, 20_000  # written within one request
 KEPT = timedelta(days=1)  # how long a file that was read waits to be taken over
 _DELIMITERS = ",;\t|"
 _ROLES = {
