@@ -104,10 +104,9 @@ def import_entries(
     _lock(collection)
     fresh = new_entries(kind, collection, entries)
     _refuse_too_many(kind, collection, len(fresh))
-    for entry in fresh:
-        _refuse_contradiction(kind, collection, entry)
-    for entry in fresh:
-        _make(actor, kind, collection, entry)
+    for sentence in contradictions(kind, collection, fresh).values():
+        raise _conflict(kind, sentence, "contradiction")
+    _make_all(actor, kind, collection, fresh)
     if fresh:
         record(
             actor, f"dictionary.{NAMES[kind]}_imported", collection, **_where(collection), count=len(fresh)
@@ -121,12 +120,24 @@ def contradictions(
 ) -> dict[Hashable, str]:
     """Which of the entries contradict what is there, and how, by their identity."""
     found: dict[Hashable, str] = {}
-    for entry in entries:
+    for entry in _doubtful(kind, entries):
         try:
             _refuse_contradiction(kind, collection, entry)
         except Conflict as error:
             found[identity(entry)] = str(error)
     return found
+
+
+def _doubtful(kind: Kind, entries: Sequence[Entry]) -> list[Entry]:
+    """Those that name what another kind of entry names somewhere: few, whatever a file holds."""
+    if kind is Kind.STOP_WORDS:
+        return list(entries)
+    stopped = set(DictionaryStopWord.objects.values_list("key", flat=True))
+    return [entry for entry in entries if not stopped.isdisjoint(_keys_of(entry))]
+
+
+def _keys_of(entry: Entry) -> tuple[str, ...]:
+    return entry.keys if isinstance(entry, Group) else (entry.key,)
 
 
 def new_entries(kind: Kind, collection: Collection | None, entries: Sequence[Entry]) -> list[Entry]:
@@ -175,7 +186,7 @@ def _refuse(kind: Kind, collection: Collection | None, entry: Entry, but: models
 def _refuse_contradiction(kind: Kind, collection: Collection | None, entry: Entry) -> None:
     """A word cannot be looked for and left out at once."""
     here = models.Q(collection=None) | models.Q(collection=collection)
-    keys = list(entry.keys) if isinstance(entry, Group) else [entry.key]
+    keys = list(_keys_of(entry))
     if kind is Kind.STOP_WORDS:
         if term := DictionaryTerm.objects.filter(here, key__in=keys, wanted=True).first():
             raise _conflict(
@@ -234,6 +245,23 @@ def _make(actor: Principal, kind: Kind, collection: Collection | None, entry: En
         )
         return row
     return DictionaryStopWord.objects.create(**own, text=entry.text, key=entry.key)
+
+
+def _make_all(actor: Principal, kind: Kind, collection: Collection | None, entries: Sequence[Entry]) -> None:
+    """Terms come by thousands and in one statement; one that is being taken away comes back."""
+    terms = [entry for entry in entries if isinstance(entry, Phrase) and kind is Kind.TERMS]
+    DictionaryTerm.objects.bulk_create(
+        [
+            DictionaryTerm(collection=collection, text=term.text, key=term.key, added_by_id=actor.user_id)
+            for term in terms
+        ],
+        update_conflicts=True,
+        unique_fields=["collection", "key"],
+        update_fields=["text", "wanted", "added_by"],
+        batch_size=1000,
+    )
+    for entry in entries if kind is not Kind.TERMS else ():
+        _make(actor, kind, collection, entry)
 
 
 def _take_away(row: DictionaryTerm) -> None:

@@ -173,3 +173,11 @@ def test_files_of_other_kinds_are_told_apart(browser, generation, administrator)
     assert "1 entry is new" in client.post(f"{TERMS}/import", {"file": gbk}).content.decode()
     picture = SimpleUploadedFile("t.png", b"\x89PNG\xff\xfe\xff")
     assert "not a text file" in client.post(f"{TERMS}/import", {"file": picture}).content.decode()
+
+
+def test_terms_come_by_thousands_and_back_again(browser, generation, administrator):
+    DictionaryTerm.objects.create(text="词000", key="词000", wanted=False, in_force=True)
+    content = "".join(f"词{number:03}\n" for number in range(300))
+    browser(administrator).post(f"{TERMS}/import", {"content": content, "save": "1"})
+    assert DictionaryTerm.objects.filter(wanted=True).count() == 300
+    assert DictionaryTerm.objects.get(key="词000").in_force
