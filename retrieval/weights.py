@@ -17,7 +17,7 @@ class EvidenceWeights:
     words: float = 3.0
     codes: float = 10.0
     phrases: float = 3.0
-    foreign: float = 0.5
+    foreign: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

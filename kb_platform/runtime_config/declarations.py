@@ -362,7 +362,7 @@ FOREIGN_BONUS = Decimal(
     name="retrieval.foreign_bonus",
     label=_("Bonus of the other language"),
     help=_("For a passage in another language than the question, which cannot have its words."),
-    default=0.5,
+    default=1.0,
     low=0,
     high=100,
 )

@@ -8,6 +8,7 @@ from retrieval.fusion import (
     fuse_in_cascade,
     reciprocal_rank_fusion,
 )
+from retrieval.search_settings import SearchSettings, current
 from retrieval.values import Hit
 
 
@@ -119,3 +120,8 @@ def test_a_cascade_asks_the_next_channel_for_what_the_first_is_not_sure_of():
     assert scores[-1] == 0  # nobody is sure of it
     assert [one.chunk_id for one in fuse_in_cascade(HITS)] == [1, 2, 3, 4]
     assert fuse_in_cascade({}) == fuse_by_scores({}) == ()
+
+
+@pytest.mark.django_db
+def test_the_settings_pages_begin_with_what_was_measured():
+    assert (current().weights, current().bounds) == (SearchSettings().weights, SearchSettings().bounds)
