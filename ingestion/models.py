@@ -800,7 +800,6 @@ class UploadedFile(models.Model):
     class Outcome(models.TextChoices):
         ACCEPTED = "accepted", _("Received")
         UNCHANGED = "unchanged", _("Unchanged")
-        DUPLICATE = "duplicate", _("Already here")
         REFUSED = "refused", _("Refused")
 
     batch = models.ForeignKey(UploadBatch, on_delete=models.CASCADE, related_name="files")

@@ -69,12 +69,10 @@ def outcome_text(entry: UploadedFile, visible: Some[int]) -> str:
     """What became of a file at the door, as a sentence; a copy is named if its scope is among the visible ones."""
     if entry.outcome == UploadedFile.Outcome.REFUSED:
         return refusal_text(entry)
-    if entry.outcome == UploadedFile.Outcome.DUPLICATE:
-        if entry.same_as and entry.same_as.scope_id in visible:
-            return gettext("Already here as “%(title)s”; not taken twice.") % {"title": entry.same_as.title}
-        return gettext("Already here; not taken twice.")
     if entry.outcome == UploadedFile.Outcome.UNCHANGED:
         return gettext("The same as before; left as it is.")
+    if entry.same_as and entry.same_as.scope_id in visible:
+        return gettext("Received; byte for byte the same as “%(title)s”.") % {"title": entry.same_as.title}
     return gettext("Received; being read.")
 
 

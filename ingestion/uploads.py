@@ -1,7 +1,7 @@
 """Uploads: a batch of files into one collection. Each file is stored and queued by itself, so one refusal stops no neighbour.
 
-A file that the person may see already, byte for byte, in the same place and for the same readers is not taken twice;
-elsewhere it is taken, and the other copy is told, and so it is beside one inside another file, which goes when that goes. What is hidden from the person is never told.
+The same file under the same name and path changes nothing. Under another it is taken, and the copy that the person may see
+already is told: two paths are two documents, whatever they hold. What is hidden from the person is never told.
 """
 
 from collections.abc import Callable, Sequence
@@ -113,15 +113,12 @@ def get_batch(principal: Principal, uid: str) -> UploadBatch:
 def files_of(principal: Principal, batch: UploadBatch) -> QuerySet[UploadedFile]:
     """The files of a batch whose documents are open to the principal, and those that made none."""
     scopes = visible_scopes(principal)
-    open_files = Q(version__document__scope_id__in=scopes) | Q(version=None, outcome__in=NO_VERSION)
+    open_files = Q(version__document__scope_id__in=scopes) | Q(version=None, outcome=Outcome.REFUSED)
     return (
         batch.files.filter(open_files)
         .select_related("version__document__collection", "version__job", "same_as__collection")
         .order_by("pk")
     )
-
-
-NO_VERSION = (Outcome.REFUSED, Outcome.DUPLICATE)
 
 
 def add_file(*, actor: Principal, batch: UploadBatch, file: "Incoming[Any]", path: str = "") -> UploadedFile:
@@ -172,14 +169,6 @@ def _take(actor: Principal, entry: UploadedFile, source: SourceFile) -> Uploaded
     copies = copies_of(actor, source.blob)
     other = copies.exclude(collection=entry.batch.collection, source_key=source.source_key)
     entry.same_as = other.first()
-    if entry.batch.grants is None:
-        here = other.filter(
-            collection=entry.batch.collection, scope_id=entry.batch.collection.scope_id, parent=None
-        ).first()
-        if here:
-            entry.outcome, entry.same_as = Outcome.DUPLICATE, here
-            entry.save()
-            return entry
     upload = services.upload_document(actor=actor, collection=entry.batch.collection, file=source)
     apply_to(upload.document, MetadataChange.from_json(entry.batch.attributes))
     if entry.batch.grants is not None and upload.created:
@@ -216,7 +205,7 @@ def copies_of(principal: Principal, blob: Blob) -> QuerySet[Document]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchCounts:
-    """How many files of a batch ended how. `duplicates` were not taken again; `refused` never became documents."""
+    """How many files of a batch ended how. `duplicates` were here already; `refused` never became documents."""
 
     total: int
     unfinished: int
@@ -260,12 +249,8 @@ def count_files(files: QuerySet[UploadedFile], batch: UploadBatch) -> BatchCount
             partly=Count(
                 "pk", filter=Q(version__state=VersionState.PARTLY_LIVE) & ~Q(outcome=Outcome.REFUSED)
             ),
-            duplicates=Count(
-                "pk",
-                filter=Q(outcome=Outcome.DUPLICATE)
-                | Q(
-                    outcome=Outcome.UNCHANGED, version__state__in=[VersionState.LIVE, VersionState.SUPERSEDED]
-                ),
+            duplicates=number(
+                outcome=Outcome.UNCHANGED, version__state__in=[VersionState.LIVE, VersionState.SUPERSEDED]
             ),
             failed=number(version__state__in=FAILED),
             retryable=Count(

@@ -325,8 +325,6 @@ def file_state(entry: UploadedFile) -> FileMark:
     """`entry` comes from `uploads.files_of`."""
     if entry.outcome == UploadedFile.Outcome.REFUSED:
         return FileMark(label=_("Not taken"), kind="bad", icon="circle-x", text=refusal_text(entry))
-    if entry.outcome == UploadedFile.Outcome.DUPLICATE:
-        return FileMark(label=_("Already here"), kind="acc", icon="copy")
     version = entry.version
     if version is None:
         return FileMark(label=_("Removed since"), kind="", icon="trash")

@@ -49,19 +49,17 @@ def test_files_of_one_name_in_two_folders_are_two_documents(send):
     assert Document.objects.count() == 2
 
 
-def test_the_same_bytes_are_not_taken_twice_into_a_collection(send):
+def test_the_same_file_again_changes_nothing_and_under_another_name_or_path_it_is_taken_and_told(send):
     first = send("a.md")
-    again, copy = send("a.md"), send("copy.md")
+    again, copy, elsewhere = send("a.md"), send("copy.md"), send("a.md", path="other folder/a.md")
     assert again.outcome == Outcome.UNCHANGED
-    assert (copy.outcome, copy.same_as) == (Outcome.DUPLICATE, first.version.document)
-    elsewhere = send("a.md", path="other folder/a.md")
-    assert (elsewhere.outcome, elsewhere.same_as) == (Outcome.DUPLICATE, first.version.document)
-    assert "“a.md”" in outcome_text(elsewhere, {first.version.document.scope_id})
-    counts = uploads.count_files(UploadedFile.objects.all(), first.batch)
-    assert (counts.refused, counts.duplicates) == (0, 2)
-    assert Document.objects.count() == 1
-    DocumentVersion.objects.update(chunk_count=2)
-    assert uploads.count_files(UploadedFile.objects.all(), first.batch).chunks == 2
+    original = first.version.document
+    for entry in (copy, elsewhere):
+        assert (entry.outcome, entry.same_as) == (Outcome.ACCEPTED, original)
+        assert "“a.md”" in outcome_text(entry, {original.scope_id})
+        assert "“a.md”" not in outcome_text(entry, set())
+    assert Document.objects.count() == 3
+    assert uploads.count_files(UploadedFile.objects.all(), first.batch).refused == 0
 
 
 def test_a_copy_elsewhere_is_taken_and_told(send, owner):
