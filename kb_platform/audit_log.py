@@ -14,15 +14,13 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 
 from kb_platform.audit_actions import GROUPS, action_name, actions_of
+from kb_platform.csv_cells import as_text
 from kb_platform.models import AuditEntry
 
 PAGE = 50
 EXPORT_BATCH = 1_000
 MAX_ID = 2**63 - 1
 _TRACE_DIGITS = 32
-FORMULA = frozenset(
-    "=+-@\t\r\n＝＋－＠"
-)  # how a formula may begin; the wide ones in Chinese and Japanese editions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,12 +156,10 @@ def _csv_row(entry: AuditEntry) -> list[Any]:
 
 
 def _csv(rows: list[list[Any]]) -> str:
-    """Cells that a spreadsheet would take for a formula begin with an apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out)
     for row in rows:
-        cells = [str(cell) for cell in row]
-        writer.writerow([f"'{cell}" if cell.lstrip(" ")[:1] in FORMULA else cell for cell in cells])
+        writer.writerow([as_text(str(cell)) for cell in row])
     return out.getvalue()
 
 

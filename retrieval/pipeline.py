@@ -119,7 +119,9 @@ def search(
             **recalled.explanations,
             "cached": recalled.is_cached,
             "database": recalled.database,
-            "synonyms": [[one.said, one.means, one.weight] for one in recalled.question.expansions],
+            "synonyms": [
+                [one.said, one.means, one.weight, one.collection] for one in recalled.question.expansions
+            ],
             **_explained(understood, found, notes),
             **({"direct": {"kind": direct.kind, **direct.detail}} if direct else {}),
             "same_text": _texts(page.folded),

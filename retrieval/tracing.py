@@ -12,7 +12,7 @@ from django.db import DatabaseError, connection, transaction
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
 from ingestion.models import Chunk
-from ingestion.selectors import documents_for
+from ingestion.selectors import collections_for, documents_for
 from kb_platform.errors import NotFound
 from retrieval.channels.external.values import source_of
 from retrieval.fusion import Signal
@@ -140,10 +140,19 @@ def store_trace(
                 dropped={str(key): reason for key, reason in outcome.dropped.items()},
                 hidden_count=outcome.hidden_count,
                 evidence=outcome.evidence,
-                explanations=_explanations(outcome),
+                explanations=_explanations(outcome) | _confines(owner),
             )
     except DatabaseError as error:
         log.warning("a search trace could not be stored", extra={"cause": str(error)})
+
+
+WITHIN = "within"
+
+
+def _confines(owner: Principal) -> dict[str, Any]:
+    """The scopes of the collections to which the token of a search is limited, for `visible_trace` alone."""
+    limits = owner.token.collections if owner.token else frozenset()
+    return {WITHIN: sorted(limits)} if limits else {}
 
 
 def _explanations(outcome: Outcome) -> dict[str, Any]:
@@ -192,13 +201,15 @@ class ShownTrace:
 
     Where a replay was made as somebody who sees more than its maker, all numbers go that depend on what is hidden: scores,
     weights of words, the verdict and what the channels told. Ranks, and how many were left out, remain. The same where
-    the question was rewritten with words of a document that is no longer open (is_rewriting_closed).
+    the question was rewritten with words of a document that is no longer open (is_rewriting_closed). collections: those of
+    the synonyms applied that are open: what one's own dictionary says is told to nobody else, whatever was found by it.
     """
 
     trace: SearchTrace
     candidates: tuple[dict[str, Any], ...]
     left_out: int
     is_rewriting_closed: bool = False
+    collections: frozenset[int | None] = frozenset()
 
     @property
     def is_withheld(self) -> bool:
@@ -229,7 +240,9 @@ class ShownTrace:
 
     @property
     def explanations(self) -> dict[str, Any]:
-        told = dict(self.trace.explanations)
+        told = {name: value for name, value in self.trace.explanations.items() if name != WITHIN}
+        if synonyms := told.get("synonyms"):
+            told["synonyms"] = [one[:3] for one in synonyms if self.collections.issuperset(one[3:])]
         same = {key: above for key, above in told.get("same_text", {}).items() if {key, above} <= self.keys}
         kept = {"cached": told.get("cached", False)} if self.is_withheld else told
         if parts := kept.get("parts"):
@@ -243,11 +256,14 @@ class ShownTrace:
 def visible_trace(principal: Principal, trace_id: str) -> ShownTrace:
     """One's own trace. Raises NotFound for all others, also to administrators: a trace holds what somebody asked.
 
-    One that was made as somebody else is open to its maker while they administer.
+    One that was made as somebody else is open to its maker while they administer. A token that is limited to collections
+    opens those alone that were made within its limits: all that a trace tells depends on what the search could see.
     """
     traces = SearchTrace.objects.filter(trace_id=trace_id.replace("\x00", ""), user_id=principal.user_id)
     trace = traces.select_related("user", "as_user").first()
     if trace is None or (trace.as_user_id is not None and not principal.is_administrator):
+        raise NotFound()
+    if not _is_within_limits(trace, principal):
         raise NotFound()
     candidates = _visible_candidates(trace, principal)
     shown = ShownTrace(
@@ -255,6 +271,7 @@ def visible_trace(principal: Principal, trace_id: str) -> ShownTrace:
         candidates=candidates,
         left_out=len(trace.candidates) - len(candidates),
         is_rewriting_closed=not _all_open(trace.explanations, principal),
+        collections=_open_collections(trace.explanations, principal),
     )
     if not shown.is_withheld:
         return shown
@@ -262,11 +279,26 @@ def visible_trace(principal: Principal, trace_id: str) -> ShownTrace:
     return replace(shown, candidates=tuple(_ranks_only(entry, kept) for entry in candidates))
 
 
+def _is_within_limits(trace: SearchTrace, principal: Principal) -> bool:
+    limits = principal.token.collections if principal.token else frozenset()
+    within = set(trace.explanations.get(WITHIN, ()))
+    return not limits or (bool(within) and within <= limits)
+
+
 def _all_open(explanations: Mapping[str, Any], principal: Principal) -> bool:
     """Whether every document whose words went into the question is open."""
     understood = explanations.get("understanding")
     sources = set(understood.get("sources", ())) if isinstance(understood, Mapping) else set()
     return not sources or documents_for(principal).filter(uid__in=sources).count() == len(sources)
+
+
+def _open_collections(explanations: Mapping[str, Any], principal: Principal) -> frozenset[int | None]:
+    """Of the collections whose own synonyms were applied; None for those that hold everywhere."""
+    asked = {place for one in explanations.get("synonyms", ()) for place in one[3:]} - {None}
+    if not asked:
+        return frozenset({None})
+    found = collections_for(principal).filter(pk__in=asked).values_list("pk", flat=True)
+    return frozenset({None, *found})
 
 
 def _visible_candidates(trace: SearchTrace, principal: Principal) -> tuple[dict[str, Any], ...]:

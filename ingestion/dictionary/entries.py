@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from ingestion.indexing.analyzer import fold_phrase
 from ingestion.indexing.stopwords import STOP_WORDS
+from kb_platform.csv_cells import as_text, from_text
 from kb_platform.errors import InvalidInput
 from kb_platform.json_values import is_storable
 
@@ -184,7 +185,7 @@ def _read(kind: Kind, line: str) -> Entry:
     if kind is Kind.SYNONYMS:
         return _read_group(line)
     cells = next(csv.reader([line]), [])
-    text = cells[0] if cells else line
+    text = from_text(cells[0]) if cells else line
     return clean_term(text) if kind is Kind.TERMS else clean_stop_word(text)
 
 
@@ -194,7 +195,7 @@ def _read_group(line: str) -> Group:
         one_way, weight, texts = (
             cells[0].strip().lower() == ONE_WAY,
             cells[1] if len(cells) > 1 else "",
-            cells[2:],
+            [from_text(cell) for cell in cells[2:]],
         )
         return clean_group(texts, one_way=one_way, weight=weight.strip())
     weight_given = _WEIGHT.search(line)
@@ -209,7 +210,7 @@ def _read_group(line: str) -> Group:
 
 
 def write_csv(kind: Kind, entries: Sequence[Entry]) -> str:
-    """What `read_lines` reads back."""
+    """What `read_lines` reads back; a spreadsheet shows each phrase as it is, and runs none."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
@@ -220,9 +221,11 @@ def write_csv(kind: Kind, entries: Sequence[Entry]) -> str:
     for entry in entries:
         if isinstance(entry, Group):
             texts = [phrase.text for phrase in entry.phrases]
-            writer.writerow([ONE_WAY if entry.one_way else BOTH_WAYS, f"{entry.weight:g}", *texts])
+            writer.writerow(
+                [ONE_WAY if entry.one_way else BOTH_WAYS, f"{entry.weight:g}", *map(as_text, texts)]
+            )
         else:
-            writer.writerow([entry.text])
+            writer.writerow([as_text(entry.text)])
     return out.getvalue()
 
 

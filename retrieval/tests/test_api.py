@@ -7,6 +7,8 @@ from accounts.models import User
 from accounts.tokens import create_token
 from accounts.values import SystemActor, TokenScope
 from retrieval.models import Feedback, SearchTrace
+from retrieval.pipeline import search
+from retrieval.values import SearchRequest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 QUESTION = "What is the nightly hotel cap in Lisbon?"
@@ -184,6 +186,23 @@ def test_a_trace_is_open_to_its_owner_alone_and_not_to_administrators(
     assert admin.call("get", path)[0] == 404
     library.revoke(handbook.scope, reader)
     assert api(reader).call("get", path)[1]["candidates"] == []
+
+
+def test_a_limited_token_opens_no_trace_of_a_search_beyond_its_limits(handbook, library, api, reader):
+    deal = library.collection("Deal", reader)
+    library.document(deal, "Merger", "The merger with Acme is planned.")
+    wide = search(SearchRequest(text="How many documents are there about the merger?"), principal=reader)
+    user = User.objects.get(pk=reader.user_id)
+    _row, text = create_token(
+        actor=SystemActor(name="test"), user=user, name="robot", scopes=[TokenScope.SEARCH],
+        collections=[handbook.scope_id],
+    )  # fmt: skip
+    robot = ApiClient(text)
+    assert robot.call("get", f"traces/{wide.trace_id}")[0] == 404
+    assert api(reader).call("get", f"traces/{wide.trace_id}")[0] == 200
+    own = robot.call("post", "search", {"query": QUESTION})[1]["trace_id"]
+    status, told = robot.call("get", f"traces/{own}")
+    assert (status, "within" in told["explanations"]) == (200, False)
 
 
 def test_a_token_opens_what_its_scope_names(handbook, api, reader):

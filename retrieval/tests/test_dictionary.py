@@ -8,10 +8,13 @@ from django.db import connection, transaction
 from ingestion.dictionary import recutting
 from ingestion.dictionary.questions import question_terms
 from ingestion.dictionary.revisions import move_revision, search_dictionary
+from ingestion.indexing import tables
 from ingestion.models import DictionaryStopWord, DictionarySynonym, DictionaryTerm
+from retrieval.models import SearchTrace
 from retrieval.pipeline import search
 from retrieval.results import grouped
 from retrieval.snapshot import read_snapshot
+from retrieval.tracing import visible_trace
 from retrieval.values import Mode, SearchRequest
 
 
@@ -82,6 +85,29 @@ def test_entries_of_a_collection_that_one_may_not_read_have_no_say(library, read
     assert look("裁员", reader).expansions
     found = look("裁员", outsider)
     assert (found.expansions, found.passages) == ((), ())
+
+
+def test_a_document_that_is_shared_alone_tells_none_of_its_collections_synonyms(
+    library, reader, outsider, save
+):
+    secret = library.collection("Secret", reader)
+    document = library.document(secret, "Secret", "凤凰 计划")
+    library.document(secret, "Other", "裁员")
+    alone = library.collection("of the document", outsider).scope
+    tables.delete_rows(1, document.pk)
+    document.scope = alone
+    document.save()
+    library.publish(document, "食堂 开放")
+    synonyms(save, "食堂", "凤凰", collection=secret)
+    for who, told in ((reader, True), (outsider, False)):
+        trace = visible_trace(who, look("食堂", who).trace_id)
+        assert ("凤凰" in str(trace.explanations)) is told
+    library.revoke(secret.scope, reader)
+    assert "凤凰" not in str(visible_trace(reader, trace_of(reader)).explanations)
+
+
+def trace_of(reader):
+    return SearchTrace.objects.get(user_id=reader.user_id).trace_id
 
 
 def test_a_change_holds_from_the_next_question_on_also_with_a_ranking_cache(library, reader, save):

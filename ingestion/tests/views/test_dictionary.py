@@ -167,6 +167,22 @@ def test_a_file_is_looked_at_before_it_is_imported_and_comes_out_again(browser, 
     assert "P1 => 一级事故, 重大故障; 0.5" in client.get(f"{SYNONYMS}/export?as=text").content.decode()
 
 
+def test_a_file_that_comes_out_runs_nothing_in_a_spreadsheet_and_is_read_back(
+    browser, generation, administrator
+):
+    client = browser(administrator)
+    formulas = ["=HYPERLINK(evil)", "+1 call", "@SUM(a)"]
+    for text in formulas:
+        client.post(TERMS, {"text": text, "save": "1"})
+    client.post(SYNONYMS, {"phrases": "-2 cells, =cmd", "weight": "0.5", "save": "1", "direction": "both"})
+    exported = client.get(f"{TERMS}/export").content.decode()
+    assert exported.split("\n")[1:-1] == [f"'{text}" for text in formulas]
+    assert client.get(f"{SYNONYMS}/export").content.decode().endswith("both,0.5,'-2 cells,'=cmd\n")
+    DictionaryTerm.objects.all().delete()
+    client.post(f"{TERMS}/import", {"content": exported, "save": "1"})
+    assert client.get(f"{TERMS}/export").content.decode() == exported
+
+
 def test_files_of_other_kinds_are_told_apart(browser, generation, administrator):
     client = browser(administrator)
     gbk = SimpleUploadedFile("t.csv", "term\n流程图谱系\n".encode("gb18030"))
