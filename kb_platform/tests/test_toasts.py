@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from django.contrib.messages import get_messages
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
@@ -8,6 +9,8 @@ from django.template.loader import render_to_string
 from django.test import RequestFactory
 
 from kb_platform.toasts import Undo, tell, toast
+
+pytestmark = pytest.mark.django_db
 
 
 def request_with_messages():

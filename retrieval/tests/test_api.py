@@ -125,6 +125,7 @@ def test_chat_answers_in_the_agreed_shape(handbook, api, reader):
         "heading_path",
         "quote",
         "is_corrected",
+        "source",
         "url",
     }
 

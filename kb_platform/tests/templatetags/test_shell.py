@@ -1,6 +1,8 @@
 from datetime import UTC, datetime
 
 import pytest
+from django.db import OperationalError
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.template import Context, Template
 from django.test import RequestFactory
 from django.utils.translation import override
@@ -46,9 +48,13 @@ def test_query_changes_one_parameter_and_keeps_the_rest():
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 409, 413, 500, 503])
-def test_error_pages_render_without_a_database(status):
+def test_error_pages_render_without_a_database(status, monkeypatch):
     from django.template.loader import render_to_string
 
+    def gone(self):
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(BaseDatabaseWrapper, "ensure_connection", gone)
     page = render_to_string(
         f"errors/{status}.html", {"error": "Told in a sentence."}, RequestFactory().get("/x")
     )
