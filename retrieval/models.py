@@ -119,6 +119,9 @@ class Citation(models.Model):
     external_key = models.CharField(max_length=100, blank=True)
     external_title = models.CharField(max_length=300, blank=True)
     external_url = models.TextField(blank=True)
+    external_allowed: Any = models.JSONField(
+        null=True, help_text="Values that the reader was limited to when it was found; none: no limit"
+    )
 
     class Meta:
         ordering = ["n"]

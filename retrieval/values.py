@@ -120,11 +120,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class External:
-    """Where a passage from another system stands there. url: a link to the web, or "" if there is none."""
+    """Where a passage from another system stands there. url: a link to the web, or "" if there is none.
+
+    allowed: the values of a record's field that its reader was limited to when it was found, None for no limit.
+    """
 
     source_uid: str
     source_name: str
     url: str
+    allowed: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from retrieval.channels.external.cleaning import clean_url
 from retrieval.chat.values import Progress, ShownCitation, ShownMessage, ShownUnderstanding
 from retrieval.models import Citation, Conversation, Feedback, Message
 from retrieval.sources.models import ExternalSource
-from retrieval.sources.selectors import open_source_uids
+from retrieval.sources.selectors import OpenSources, open_sources
 from retrieval.values import External
 
 
@@ -88,27 +88,28 @@ def visible_message(principal: Principal, message: Message) -> ShownMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _OpenNow:
-    """What the reader may see now: scopes of documents, and external sources by uid. documents: those that a question was
+    """What the reader may see now: scopes of documents, and external sources. documents: those that a question was
     understood by."""
 
     scopes: frozenset[int]
-    sources: frozenset[str]
+    sources: OpenSources
     documents: frozenset[str]
 
     def covers(self, citation: Citation) -> bool:
         if citation.document is not None:
             return citation.document.scope_id in self.scopes
-        return citation.source is not None and str(citation.source.uid) in self.sources
+        source = citation.source
+        return source is not None and self.sources.cover(str(source.uid), citation.external_allowed)
 
 
 def _all_shown(principal: Principal, messages: Sequence[Message]) -> list[ShownMessage]:
     scopes = frozenset(visible_scopes(principal))
     named = {uid for message in messages for uid in message.understanding.get("sources", ())}
     found = Document.objects.filter(uid__in=named, scope_id__in=scopes) if named else Document.objects.none()
-    cited = {citation.source for message in messages for citation in message.citations.all()}
+    is_elsewhere = any(citation.source for message in messages for citation in message.citations.all())
     now = _OpenNow(
         scopes=scopes,
-        sources=open_source_uids(principal, [str(source.uid) for source in cited if source]),
+        sources=open_sources(principal) if is_elsewhere else OpenSources(limits={}),
         documents=frozenset(str(uid) for uid in found.values_list("uid", flat=True)),
     )
     return [_shown(message, now) for message in messages]

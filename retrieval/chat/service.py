@@ -318,6 +318,7 @@ def _cited_elsewhere(passage: Passage, sources: Mapping[str, int]) -> dict[str, 
         "external_key": str(passage.chunk_id),
         "external_title": passage.title,
         "external_url": passage.external.url,
+        "external_allowed": None if passage.external.allowed is None else list(passage.external.allowed),
     }
 
 

@@ -1,7 +1,7 @@
 """Which sources there are, which of them a reader may use, and how they fare."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -64,6 +64,31 @@ def open_source_uids(principal: Principal, uids: Iterable[str]) -> frozenset[str
     if not wanted:
         return frozenset()
     return frozenset(uid for uid in _mappings(principal) if uid in wanted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSources:
+    """The sources that a reader may use now, each with the values they are limited to; None for no limit."""
+
+    limits: Mapping[str, frozenset[str] | None]
+
+    def cover(self, uid: str, allowed: Collection[str] | None) -> bool:
+        """Whether what was found in a source is open still. allowed: what the reader was limited to then."""
+        if uid not in self.limits:
+            return False
+        now = self.limits[uid]
+        return now is None or (allowed is not None and now.issuperset(allowed))
+
+
+def open_sources(principal: Principal) -> OpenSources:
+    """For what was found before, under limits that may have become narrower."""
+    mappings = _mappings(principal)
+    return OpenSources(
+        limits={
+            uid: frozenset(one.values) if one.is_limited and one.source.filter_field else None
+            for uid, one in mappings.items()
+        }
+    )
 
 
 def rows_of(uids: Iterable[str]) -> dict[str, int]:

@@ -80,7 +80,14 @@ def _hits(source: SourceConfig, records: Sequence[Record]) -> tuple[ExternalHit,
     found: dict[str, ExternalHit] = {}
     for record, score in sorted(zip(usable, scores, strict=True), key=lambda pair: -pair[1]):
         key = key_of(source.uid, record.remote_id)
-        hit = ExternalHit(key=key, source_uid=source.uid, source_name=source.name, record=record, score=score)
+        hit = ExternalHit(
+            key=key,
+            source_uid=source.uid,
+            source_name=source.name,
+            record=record,
+            score=score,
+            allowed=source.allowed,
+        )
         found.setdefault(key, hit)
     return tuple(found.values())
 

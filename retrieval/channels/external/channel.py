@@ -158,7 +158,9 @@ def _passage(hit: ExternalHit, terms: tuple[str, ...]) -> Passage:
         score=hit.score,
         channels={},
         terms=terms,
-        external=External(source_uid=hit.source_uid, source_name=hit.source_name, url=record.url),
+        external=External(
+            source_uid=hit.source_uid, source_name=hit.source_name, url=record.url, allowed=hit.allowed
+        ),
     )
 
 

@@ -58,13 +58,17 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalHit:
-    """A record with its name among our candidates and its score on the scale that all sources share, 0..1."""
+    """A record with its name among our candidates and its score on the scale that all sources share, 0..1.
+
+    allowed: the values that its reader was limited to, None for no limit.
+    """
 
     key: str
     source_uid: str
     source_name: str
     record: Record
     score: float
+    allowed: tuple[str, ...] | None = None
 
 
 def key_of(source_uid: str, remote_id: str) -> str:

@@ -159,6 +159,19 @@ def test_an_answer_cites_the_source_as_long_as_its_reader_may_use_it(local, read
     assert "newton" not in gone.answer
 
 
+def test_an_answer_is_withdrawn_when_its_reader_is_limited_to_other_values(local, reader, wiki, make_source):
+    hr, it = Group.objects.create(name="HR"), Group.objects.create(name="IT")
+    make_source(wiki, groups={hr.pk: ("hr",), it.pk: ("it",)}, filter_field="team")
+    user = User.objects.get(pk=reader.user_id)
+    change_members(actor=SYSTEM, group=hr, add=[user.pk])
+    said = answer("What is the torque of the PX-77 pump?", principal=reader)
+    assert "40 newton metres" in said.answer
+    change_members(actor=SYSTEM, group=it, add=[user.pk])
+    assert not visible_message(reader, get_message(reader, said.uid)).withdrawn
+    change_members(actor=SYSTEM, group=hr, remove=[user.pk])
+    assert visible_message(reader, get_message(reader, said.uid)).withdrawn
+
+
 def test_a_trace_forgets_what_is_no_longer_open(local, reader, wiki, make_source):
     source = make_source(wiki)
     trace_id = search(QUESTION, principal=reader).trace_id
