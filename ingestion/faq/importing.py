@@ -260,7 +260,11 @@ def _judge(
         whole = _kept_wordings(own, draft) if own else draft
     except InvalidInput as error:
         names = {"question": _("Question"), "answer": _("Answer"), "phrasings": _("Other wordings")}
-        return Action.REFUSED, " ".join(f"{names[name]}: {text}" for name, text in error.fields.items())
+        told = (
+            _("%(field)s: %(value)s") % {"field": names[name], "value": text}
+            for name, text in error.fields.items()
+        )
+        return Action.REFUSED, " ".join(told)
     earlier = [seen[key] for key in map(fold, draft.wordings) if key in seen]
     if earlier:
         return Action.REFUSED, _("Line %(line)d asks the same.") % {"line": earlier[0]}

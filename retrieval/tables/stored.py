@@ -6,7 +6,7 @@ tables. Versions never change, so a table that has been typed once is kept.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
 from typing import Any
@@ -115,9 +115,10 @@ def _table_of(passage: Passage) -> StoredTable | None:
     if corrected.exists():  # people have said that the cells are not right
         return None
     typed = _typed(passage.version_id, first, last)
-    return (
-        StoredTable(table=typed, passage=passage, first_element=first, last_element=last) if typed else None
-    )
+    if typed is None:
+        return None
+    table = typed if typed.title else replace(typed, title=passage.title)  # a CSV file names no table
+    return StoredTable(table=table, passage=passage, first_element=first, last_element=last)
 
 
 def _span(passage: Passage) -> tuple[int, int] | None:

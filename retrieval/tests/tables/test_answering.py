@@ -21,6 +21,7 @@ from retrieval.values import SearchRequest
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.integration]
 REGIONS = ["华东", "华北", "华南", "西部"]
 SALES = [[f"合同-{1000 + n}", REGIONS[n % 4], f"2023-{1 + n % 12:02}-05", 100 + 7 * n] for n in range(50)]
+STOCK = "品名,仓库,库存量\n螺丝,东仓,120\n螺母,东仓,80\n垫片,西仓,40\n"
 STAFF = [["Ada Byron", "Research", "$5,200"], ["Tom 'Bobby' Tables", "Sales", "$4,100"], ["=cmd|' /C calc'!A0", "Sales", "$3,000"]]  # fmt: skip
 
 
@@ -46,8 +47,9 @@ def reader_of_books(owner, settings, tmp_path):
     with use_hashing_embedder() as embedder:
         ensure_first_generation(embedder)
         made = services.create_collection(actor=principal_of(owner), name="Books")
-        file = SourceFile(name="台账.xlsx", blob=store([workbook()]))
-        services.upload_document(actor=principal_of(owner), collection=made, file=file)
+        for name, content in (("台账.xlsx", workbook()), ("库存.csv", STOCK.encode())):
+            file = SourceFile(name=name, blob=store([content]))
+            services.upload_document(actor=principal_of(owner), collection=made, file=file)
         run_jobs(embedder)
         yield principal_of(owner)
 
@@ -80,3 +82,9 @@ def test_an_uploaded_sheet_is_computed_over_and_cited_for_those_who_may_read_it(
     assert not asked.refused
     assert "Ada Byron" in asked.answer
     assert [citation.n for citation in asked.citations] == [1]
+
+    asked_of_a_file_without_a_name_of_its_table = search(
+        SearchRequest(text="东仓的库存量总和是多少？"), principal=reader_of_books
+    ).direct
+    assert asked_of_a_file_without_a_name_of_its_table is not None
+    assert "“库存.csv”3行中的2行" in asked_of_a_file_without_a_name_of_its_table.text
