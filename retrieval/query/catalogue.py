@@ -29,6 +29,10 @@ _LEAD = (
     r"(?:list|show(?:\s+me)?|give\s+me(?:\s+a\s+list\s+of)?|find(?:\s+me)?\s+all))|(?P<which>which|what)"
 )
 _DETERMINERS = rf"(?:(?:all|any|every|the|of|our|other|new|{CONDITION})\s+)*"
+# What a file is written in is no condition and stands in no text: 「列出所有PDF文件」 cannot be answered by words.
+_FORMAT = re.compile(
+    r"(?i)^(?:\W|pdf|word|excel|powerpoint|markdown|html?|csv|txt|docx?|xlsx?|pptx?|json|xml|rtf|odt|epub|or|and|和|或|格式|的)+$"
+)
 _NEEDS = re.compile(
     r"(?i)\b(?:need|needs|require[sd]?|must|should|have to|submit|do|does|did|can|is|are|was|were|be|apply|applies)\b|\?"
 )
@@ -85,7 +89,7 @@ def ask_catalogue(text: str, conditions: Sequence[Condition], vocabulary: Vocabu
 
 def _asked(wants: str, topic: str) -> Asked | None:
     topic = topic.replace(CONDITION, " ").strip(" \"'“”「」『』《》,，.。?？!！")
-    if topic and not has_content(topic):
+    if topic and (not has_content(topic) or _FORMAT.match(topic)):
         return None
     return Asked(ask=CatalogueAsk(wants=wants, topic=topic))
 
@@ -138,7 +142,8 @@ def _chinese(bare: str, noun: str) -> tuple[str, str] | None:
             continue
         said = match.groupdict()
         topic = said.get("topic") or said.get("named") or ""
-        is_anchored = topic or CONDITION in bare or said.get("place") or wants == "list!"
+        there_are = wants == "count" and re.search(rf"有{_ZH_HOW_MANY}", bare)
+        is_anchored = topic or CONDITION in bare or said.get("place") or wants == "list!" or there_are
         if is_anchored and not re.search(r"需要|应该|必须|怎么|如何|什么", topic):
             return wants.rstrip("!"), topic
     return None

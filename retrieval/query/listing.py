@@ -59,7 +59,7 @@ def answer_catalogue(
     """The answer with its list; None where a question for the newest version names no document open to the reader."""
     with read_snapshot() as cursor:
         scopes = visible_scopes(principal)
-        ids = {document for document, _chunks in matching_documents(filters, scopes)} if scopes else set()
+        ids = _documents(filters, scopes) if scopes else set()
         about = _about(cursor, generation, scopes, ids, ask)
         shown = _first(cursor, generation, about, ask)
         count = len(about)
@@ -101,6 +101,12 @@ def _address(route: str, pairs: Sequence[tuple[str, str]]) -> str:
 
 
 # --- which documents ------------------------------------------------------------------------------------------
+
+
+def _documents(filters: Filters, scopes: Sequence[int]) -> set[int]:
+    """Those that the list of documents counts, too: a question of the FAQ is none."""
+    found = [document for document, _chunks in matching_documents(filters, scopes)]
+    return set(Document.objects.filter(pk__in=found, is_faq=False).values_list("pk", flat=True))
 
 
 def _about(

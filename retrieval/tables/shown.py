@@ -201,11 +201,28 @@ def _key(line: Line, group: Column) -> str:
 def conditions_text(conditions: Sequence[Condition], table: TypedTable) -> str:
     """The conditions as they were understood: 「地区 = 华东, 日期 ≥ 2023-01-01」."""
     said = []
-    for condition in conditions:
+    left = list(conditions)
+    while left:
+        condition = left.pop(0)
+        if left and (year := _year_of(condition, left[0])):
+            left.pop(0)
+            said.append(f"{table.columns[condition.column].name} = {year}")
+            continue
         column = table.columns[condition.column]
         values = " / ".join(_operand(value, column) for value in condition.values[:MAX_NAMED])
         said.append(f"{column.name} {_SIGNS[condition.compare]} {values}")
     return _(", ").join(said)
+
+
+def _year_of(lower: Condition, upper: Condition) -> int | None:
+    """The year that two bounds of a column stand for."""
+    if lower.column != upper.column or (lower.compare, upper.compare) != (Compare.AT_LEAST, Compare.LESS):
+        return None
+    start, end = lower.values[0], upper.values[0]
+    is_year = (
+        isinstance(start, date) and (start.month, start.day) == (1, 1) and end == date(start.year + 1, 1, 1)
+    )
+    return start.year if is_year and isinstance(start, date) else None
 
 
 def _operand(value: Operand, column: Column) -> str:

@@ -103,7 +103,11 @@ def _page(request: PageRequest, *, status: int = 200, **context: Any) -> HttpRes
 
 
 def _document_count(principal: Principal) -> int:
-    return selectors.documents_for(principal).filter(active_version__isnull=False, archived_at=None).count()
+    """What the list of documents counts: a question of the FAQ is no document."""
+    searchable = selectors.documents_for(principal).filter(
+        active_version__isnull=False, archived_at=None, is_faq=False
+    )
+    return searchable.count()
 
 
 @policy(Access.OBJECT)

@@ -67,7 +67,8 @@ def _run(request: PageRequest, knobs: list[Knob]) -> HttpResponse:
         if error.status in (403, 404):
             raise
         form = _form(request, request.POST, knobs)
-        form["problems"] = {name: str(reason) for name, reason in error.fields.items()}
+        refused = {knob.setting.name for knob in knobs if knob.error}  # those are named with their labels
+        form["problems"] = {name: str(reason) for name, reason in error.fields.items() if name not in refused}
         form["problem"] = str(error)
         return _form_page(request, form, status=error.status)
     return redirect(f"{reverse('debugger_trace', args=[before])}?vs={after}")

@@ -83,6 +83,13 @@ def test_a_catalogue_question_is_answered_from_what_is_known_of_the_documents(ha
     assert "department=HR" in listed.direct.detail["url"]
 
 
+def test_a_question_of_the_faq_is_no_document(handbook, library, reader):
+    library.document(handbook, "Who repairs the lift?", "Call 6020.", is_faq=True)
+    counted = ask("how many documents are in the knowledge base?", reader).direct
+    assert counted.detail["count"] == 3
+    assert "lift" not in counted.text
+
+
 def test_a_list_is_cut_and_says_so(handbook, library, reader):
     for number in range(12):
         library.document(handbook, f"Per diem {number}", "per diem rates", source_modified_at=timezone.now())
