@@ -16,7 +16,8 @@ HEAVY = ("torch", "transformers", "sentence_transformers", "onnx", "sentencepiec
 PROBE = f"""
 import sys, django
 from django.conf import settings
-settings.configure(EMBEDDER="bundled", EMBEDDER_THREADS=1, MODEL_DIR=__import__("pathlib").Path(sys.argv[1]))
+settings.configure(EMBEDDER="bundled", EMBEDDER_THREADS=1, LANGUAGE_MEANS="",
+    MODEL_DIR=__import__("pathlib").Path(sys.argv[1]))
 from ingestion.embedding.registry import get_embedder
 get_embedder().embed_query("pump")
 print([name for name in {HEAVY!r} if name in sys.modules])
