@@ -68,7 +68,7 @@ def answer_catalogue(
     if ask.wants == "newest" and not shown:
         return None
     url = documents_url(ask.topic, filters)
-    text = _newest(shown[0], passages) if ask.wants == "newest" else _text(ask, count, shown)
+    text = _newest(shown[0], passages) if ask.wants == "newest" else _text(_headline(ask, filters, count), count, shown)
     return DirectAnswer(
         kind="catalogue",
         text=text,
@@ -183,9 +183,8 @@ def _passages(listed: Sequence[_Listed], principal: Principal, generation: int) 
 # --- in words -------------------------------------------------------------------------------------------------
 
 
-def _text(ask: CatalogueAsk, count: int, shown: Sequence[_Listed]) -> str:
+def _text(headline: str, count: int, shown: Sequence[_Listed]) -> str:
     """The headline, which leads to the list, and a line with a marker for each document."""
-    headline = _headline(ask, count)
     if not shown:
         return headline
     if count > len(shown):
@@ -197,7 +196,10 @@ def _text(ask: CatalogueAsk, count: int, shown: Sequence[_Listed]) -> str:
     return "\n".join([first, *lines])
 
 
-def _headline(ask: CatalogueAsk, count: int) -> str:
+def _headline(ask: CatalogueAsk, filters: Filters, count: int) -> str:
+    if not ask.topic and not filters.as_json():
+        said = ngettext("%(n)d document is open to you.", "%(n)d documents are open to you.", count)
+        return said % {"n": count}
     if not ask.topic:
         said = ngettext("%(n)d document open to you fits.", "%(n)d documents open to you fit.", count)
         return said % {"n": count}
