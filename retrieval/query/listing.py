@@ -68,7 +68,11 @@ def answer_catalogue(
     if ask.wants == "newest" and not shown:
         return None
     url = documents_url(ask.topic, filters)
-    text = _newest(shown[0], passages) if ask.wants == "newest" else _text(_headline(ask, filters, count), count, shown)
+    text = (
+        _newest(shown[0], passages)
+        if ask.wants == "newest"
+        else _text(_headline(ask, filters, count), count, shown)
+    )
     return DirectAnswer(
         kind="catalogue",
         text=text,
