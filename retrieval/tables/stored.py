@@ -11,9 +11,11 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
+from django.db.models import Q
+
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
-from ingestion.models import IN_FORCE, Chunk, Document, Element
+from ingestion.models import IN_FORCE, Chunk, Correction, Document, Element
 from ingestion.parsing.elements import Kind
 from ingestion.parsing.grids import ROWS_PER_TABLE
 from retrieval.snapshot import read_snapshot
@@ -106,19 +108,26 @@ def _table_of(passage: Passage) -> StoredTable | None:
     if span is None:
         return None
     first, last = span
-    corrected = Chunk.objects.filter(
-        version_id=passage.version_id,
-        correction__isnull=False,
-        first_element__lte=last,
-        last_element__gte=first,
-    )
-    if corrected.exists():  # people have said that the cells are not right
+    if _is_corrected(passage, first, last):
         return None
     typed = _typed(passage.version_id, first, last)
     if typed is None:
         return None
     table = typed if typed.title else replace(typed, title=passage.title)  # a CSV file names no table
     return StoredTable(table=table, passage=passage, first_element=first, last_element=last)
+
+
+def _is_corrected(passage: Passage, first: int, last: int) -> bool:
+    """Whether people have said that cells between these elements are not right, or left some of them out of search."""
+    here = Q(first_element__lte=last, last_element__gte=first)
+    if Chunk.objects.filter(here, version_id=passage.version_id, correction__isnull=False).exists():
+        return True
+    left_out = Correction.objects.filter(
+        document_id=passage.document_id, action=Correction.Action.EXCLUDE, undone_at=None
+    )
+    of_this = Q(version_id=passage.version_id)
+    carried_over = ~of_this & Q(outcomes__version_id=passage.version_id, outcomes__fits=True)
+    return left_out.filter((of_this & here) | carried_over).exists()
 
 
 def _span(passage: Passage) -> tuple[int, int] | None:
