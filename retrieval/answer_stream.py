@@ -30,6 +30,7 @@ from retrieval.turns import block_of, paragraphs, sentences
 
 CONTENT_TYPE = "text/event-stream"
 LARGEST_NUMBER = 10**9
+LONGEST_NUMBER = 10  # digits; int() refuses thousands of them
 Content = tuple[str, dict[str, Any]]
 
 
@@ -71,7 +72,8 @@ def ask_and_follow(
 def resume(uid: str, *, principal: Principal, after: str) -> StreamingHttpResponse:
     """The events behind number `after` of an answer to one's own question. Raises NotFound for all others."""
     message = get_message(principal, uid)
-    if not after.isascii() or not after.isdigit() or int(after) > LARGEST_NUMBER:
+    is_number = after.isascii() and after.isdigit() and len(after) <= LONGEST_NUMBER
+    if not is_number or int(after) > LARGEST_NUMBER:
         raise InvalidInput(fields={"after": _("Give the number of the last event you have, or 0.")})
     uid = str(message.uid)
     return _response(streaming.follow(uid, after=int(after), rights=_rights(principal, uid)))

@@ -227,7 +227,7 @@ def test_what_cannot_be_used_is_refused_before_the_stream_begins(handbook, calle
     assert not Message.objects.exists()
 
 
-@pytest.mark.parametrize("after", ["-1", "x", "1.5", "9" * 30, "²"])
+@pytest.mark.parametrize("after", ["-1", "x", "1.5", "9" * 30, "9" * 5000, "²"])
 def test_a_number_that_is_none_is_refused(handbook, caller, reader, after):
     uid = service.answer(QUESTION, principal=reader).uid
     stream = caller(reader).resume(uid, "?" + urlencode({"after": after}))
