@@ -52,6 +52,11 @@ def leave_alone() -> None:
     _rests_until = time.monotonic() + REST_S
 
 
+def reading_alias() -> str:
+    """The database that reads go to here and now, for statements that are written out."""
+    return _alias.get()
+
+
 @contextmanager
 def reading_from(alias: str) -> Iterator[None]:
     token = _alias.set(alias)

@@ -50,10 +50,13 @@ def _of_faq(
     settings: SearchSettings,
 ) -> DirectAnswer | None:
     """Words that are read as a condition may be words of a stored question, which is then meant as it stands."""
-    equal = equal_hits(understood.text, principal=principal, filters=filters, generation=recalled.generation)
+    hits = list(recalled.hits[FAQ])
+    if understood.conditions or understood.search_text != understood.text:
+        text, generation = understood.text, recalled.generation
+        hits += equal_hits(text, principal=principal, filters=filters, generation=generation)
     return known_answer(
         understood.text,
-        [*equal, *recalled.hits[FAQ]],
+        hits,
         principal=principal,
         generation=recalled.generation,
         least=settings.faq_similarity,
