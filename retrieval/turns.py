@@ -10,6 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.values import Principal
+from kb_platform.runtime_config import store
+from kb_platform.runtime_config.declarations import DENSE_CHANNEL, LEXICAL_CHANNEL
 from retrieval.chat.values import ShownCitation, ShownMessage
 from retrieval.evidence import is_chinese
 from retrieval.examples import further_questions
@@ -29,9 +31,12 @@ DEGRADED = {
     "dense": gettext_lazy("Meaning-based search is unavailable; differently worded passages may be missed."),
     "lexical": gettext_lazy("Keyword search is unavailable; exact names and numbers may be missed."),
     "faq": gettext_lazy("The questions of the FAQ could not be compared."),
-    "rerank": gettext_lazy(
-        "The reranker gave nothing in time; passages stand in the order of the first ranking."
-    ),
+    "rerank": gettext_lazy("The reranker gave no order; passages stand in that of the first ranking."),
+}
+SWITCHES = {"dense": DENSE_CHANNEL, "lexical": LEXICAL_CHANNEL}
+SWITCHED_OFF = {
+    "dense": gettext_lazy("Search by meaning is switched off; differently worded passages may be missed."),
+    "lexical": gettext_lazy("Search by words is switched off; exact names and numbers may be missed."),
 }
 _MARKERS = re.compile(
     r"(?P<before>[^\s\u3400-\u9fff]{0,24}|[\u3400-\u9fff][。，；：！？”」』）]*)\s*(?P<markers>(?:\[\d{1,3}\]\s*)+)"
@@ -128,7 +133,10 @@ def _degraded_sentence(channel: str) -> str:
     kind, _colon, name = channel.partition(":")
     if kind == "source":
         return _("The source “%(name)s” did not answer; what it knows is missing here.") % {"name": name}
-    return str(DEGRADED.get(channel, channel))
+    switch = SWITCHES.get(channel)
+    return str(
+        DEGRADED.get(channel, channel) if switch is None or store.get(switch) else SWITCHED_OFF[channel]
+    )
 
 
 def citation_url(message_uid: str, citation: ShownCitation) -> str:

@@ -71,3 +71,10 @@ def test_settings_hold_alike_in_one_collection_in_several_and_in_all(
         assert scores(collections) != before
         config.change(actor=actor, values={name: config.SETTINGS[name].default})
         assert scores(collections) == before
+
+
+def test_what_is_switched_off_is_told_so_and_not_as_an_outage(shelves, administrator, reader, browser):
+    person = User.objects.get(pk=reader.user_id)
+    config.change(actor=principal_of(administrator), values={"retrieval.dense": False})
+    page = browser(person).get("/search", {"q": QUESTIONS[0]}).content.decode()
+    assert "Search by meaning is switched off" in page
