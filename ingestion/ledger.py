@@ -92,11 +92,11 @@ def claim_batch(stage: str, *, most_jobs: int, most_chunks: int, holder: str = "
     if first.failures or most_jobs < 2:
         return [first]
     chunks = DocumentVersion.objects.values_list("chunk_count", flat=True).get(pk=first.version_id)
-    return [first, *_claim_more(stage, holder, most_jobs - 1, most_chunks - chunks)]
+    return [first, *claim_short(stage, most_jobs - 1, most_chunks - chunks, holder=holder)]
 
 
 @transaction.atomic
-def _claim_more(stage: str, holder: str, most_jobs: int, most_chunks: int) -> list[Lease]:
+def claim_short(stage: str, most_jobs: int, most_chunks: int, *, holder: str = "") -> list[Lease]:
     """The jobs whose turn is next, as far as they fit, taken together. None of them was ever given back or lost."""
     fitting = []
     for job in turns.next_in_turn(stage, most_jobs):

@@ -9,7 +9,7 @@ Each stage may be repeated: it replaces what an earlier try left behind.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from types import MappingProxyType
 
@@ -50,6 +50,7 @@ from ingestion.rechunking import Turn
 log = logging.getLogger(__name__)
 ChunkKey = tuple[bytes, int, int]
 EMBED_SLICE = 32  # texts between two looks at the ledger
+LET_BY_AFTER = 128
 INSERT_BATCH = 500
 
 
@@ -249,15 +250,20 @@ def _chunk(
     )
 
 
-def embed_and_publish(leases: Sequence[Lease], embedder: Embedder) -> None:
-    """Embed the chunks of several versions together, then publish each. Lost leases drop out on the way."""
+def embed_and_publish(
+    leases: Sequence[Lease], embedder: Embedder, *, let_by: Callable[[], None] = lambda: None
+) -> None:
+    """Embed the chunks of several versions together, then publish each. Lost leases drop out on the way.
+
+    let_by: called after every LET_BY_AFTER chunks while there are more, so that short files need not wait for a long one.
+    """
     chunks: dict[Lease, list[Chunk]] = {lease: [] for lease in leases}
     by_version = {lease.version_id: own for lease, own in chunks.items()}
     for chunk in (
         Chunk.objects.filter(version_id__in=by_version).select_related("generation").order_by("order")
     ):
         by_version[chunk.version_id].append(chunk)
-    vectors = _embed(chunks, embedder)
+    vectors = _embed(chunks, embedder, let_by)
     ledger.begin_publishing(leases)
     for lease, own in chunks.items():
         try:
@@ -268,12 +274,16 @@ def embed_and_publish(leases: Sequence[Lease], embedder: Embedder) -> None:
             )
 
 
-def _embed(chunks: dict[Lease, list[Chunk]], embedder: Embedder) -> dict[bytes, NDArray[np.float32]]:
+def _embed(
+    chunks: dict[Lease, list[Chunk]], embedder: Embedder, let_by: Callable[[], None]
+) -> dict[bytes, NDArray[np.float32]]:
     """Text hash -> vector. What the cache holds is not embedded again; what is new goes into it slice by slice."""
     texts = {bytes(chunk.text_hash): chunk.embedding_text for own in chunks.values() for chunk in own}
     vectors = cached_vectors(embedder, list(texts))
     missing = sorted((key for key in texts if key not in vectors), key=lambda key: len(texts[key]))
     for start in range(0, len(missing), EMBED_SLICE):
+        if start and start % LET_BY_AFTER == 0:
+            let_by()
         part = missing[start : start + EMBED_SLICE]
         fresh = embed_texts(embedder, {key: texts[key] for key in part})
         vectors |= {key: read.vector for key, read in fresh.items()}

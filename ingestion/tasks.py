@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from celery import shared_task, signals
@@ -53,6 +54,14 @@ def embed_ready(self: Any) -> None:
         )
         if not leases:
             return
+        with at_work(leases):
+            pipeline.embed_and_publish(leases, get_embedder(), let_by=partial(_embed_short_ones, holder))
+
+
+def _embed_short_ones(holder: str) -> None:
+    """A batch of files that wait behind the long one in hand, whose lease is kept meanwhile."""
+    leases = ledger.claim_short(IngestJob.Stage.EMBED, BATCH_JOBS, BATCH_CHUNKS, holder=holder)
+    if leases:
         with at_work(leases):
             pipeline.embed_and_publish(leases, get_embedder())
 

@@ -68,7 +68,9 @@ def test_one_file_and_many_go_the_same_way(upload, embedder, monkeypatch):
         monkeypatch.setattr(
             pipeline,
             stage,
-            lambda *args, stage=stage, former=former: ways.append(stage) or former(*args),
+            lambda *args, _stage=stage, _former=former, **named: (
+                ways.append(_stage) or _former(*args, **named)
+            ),
         )
     for count in (1, 5):
         ways.clear()

@@ -5,7 +5,7 @@ from django.db import connection
 from django.db.models import F
 
 from accounts.principals import principal_of
-from ingestion import bulk, ledger, pipeline, selectors, services
+from ingestion import bulk, ledger, pipeline, selectors, services, tasks
 from ingestion.indexing.moves import follow_all, follow_scope
 from ingestion.ledger import StaleLease
 from ingestion.listing import ListQuery, list_documents
@@ -141,6 +141,23 @@ def test_nothing_is_published_on_a_lost_lease(upload, embedder):
     IngestJob.objects.filter(pk=lease.job_id).update(fence=lease.fence + 1)
     pipeline.embed_and_publish([lease], embedder)
     assert rows() == []
+
+
+def test_short_files_are_published_while_a_long_one_is_embedded(upload, embedder, monkeypatch):
+    monkeypatch.setattr(pipeline, "EMBED_SLICE", 1)
+    monkeypatch.setattr(pipeline, "LET_BY_AFTER", 1)
+    monkeypatch.setattr(tasks, "BATCH_CHUNKS", 2)
+    sections = b"\n\n".join(b"# Part %d\n\n" % n + b"Valves of part %d close. " % n * 60 for n in range(4))
+    names = {"long.md": sections, "short.md": b"# Note\n\nLeave is fifteen days."}
+    uploads = {name: upload(name, content) for name, content in names.items()}
+    for lease in ledger.claim(IngestJob.Stage.PARSE, limit=2):
+        pipeline.read(lease, embedder)
+    (lease,) = ledger.claim_batch(IngestJob.Stage.EMBED, most_jobs=1, most_chunks=1)
+    assert lease.version_id == uploads["long.md"].version.pk
+    pipeline.embed_and_publish([lease], embedder, let_by=lambda: tasks._embed_short_ones("worker"))
+    long, short = (latest(uploads[name].document) for name in names)
+    assert (long.state, short.state) == ("live", "live")
+    assert short.published_at < long.published_at
 
 
 def test_reading_twice_replaces_what_the_first_try_left(upload, embedder):
