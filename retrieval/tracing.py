@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection
+from django.utils import timezone
+from psycopg.types.json import Jsonb
 
 from accounts.permissions.visibility import visible_scopes
 from accounts.values import Principal
@@ -113,37 +115,47 @@ def store_trace(
 ) -> None:
     """Write the row. A failure is logged and never reaches the reader."""
     owner = replay.owner if replay else principal
+    values: dict[str, Any] = {
+        "trace_id": outcome.trace_id,
+        "user_id": owner.user_id,
+        "as_user_id": principal.user_id if owner.user_id != principal.user_id else None,
+        "is_partly_hidden": replay is not None and replay.is_partly_hidden,
+        "changed": Jsonb(list(replay.changed) if replay else []),
+        "query": request.text,
+        "mode": request.mode.value,
+        "filters": Jsonb(request.filters.as_json()),
+        "generation": outcome.generation,
+        "degraded": Jsonb(list(outcome.degraded)),
+        "timings_ms": Jsonb(outcome.timings_ms),
+        "candidates": Jsonb([_as_json(candidate, outcome) for candidate in outcome.candidates]),
+        "shown": Jsonb(list(outcome.shown)),
+        "offset": request.offset,
+        "terms": Jsonb({term: round(weight, 4) for term, weight in outcome.idf.items()}),
+        "settings": Jsonb(outcome.settings.as_json()),
+        "spans": Jsonb([asdict(span) for span in outcome.spans]),
+        "dropped": Jsonb({str(key): reason for key, reason in outcome.dropped.items()}),
+        "hidden_count": outcome.hidden_count,
+        "evidence": outcome.evidence,
+        "explanations": Jsonb(_explanations(outcome) | _confines(owner)),
+        "created_at": timezone.now(),
+    }
     try:
-        with transaction.atomic():
-            with (
-                connection.cursor() as cursor
-            ):  # losing the last traces in a crash is fine, waiting for the disk is not
-                cursor.execute("set local synchronous_commit = off")
-            SearchTrace.objects.create(
-                trace_id=outcome.trace_id,
-                user_id=owner.user_id,
-                as_user_id=principal.user_id if owner.user_id != principal.user_id else None,
-                is_partly_hidden=replay is not None and replay.is_partly_hidden,
-                changed=list(replay.changed) if replay else [],
-                query=request.text,
-                mode=request.mode.value,
-                filters=request.filters.as_json(),
-                generation=outcome.generation,
-                degraded=list(outcome.degraded),
-                timings_ms=outcome.timings_ms,
-                candidates=[_as_json(candidate, outcome) for candidate in outcome.candidates],
-                shown=list(outcome.shown),
-                offset=request.offset,
-                terms={term: round(weight, 4) for term, weight in outcome.idf.items()},
-                settings=outcome.settings.as_json(),
-                spans=[asdict(span) for span in outcome.spans],
-                dropped={str(key): reason for key, reason in outcome.dropped.items()},
-                hidden_count=outcome.hidden_count,
-                evidence=outcome.evidence,
-                explanations=_explanations(outcome) | _confines(owner),
-            )
+        with connection.cursor() as cursor:
+            cursor.execute(_STORE, values)
     except DatabaseError as error:
         log.warning("a search trace could not be stored", extra={"cause": str(error)})
+
+
+_COLUMNS = (
+    "trace_id", "user_id", "as_user_id", "is_partly_hidden", "changed", "query", "mode", "filters", "generation",
+    "degraded", "timings_ms", "candidates", "shown", "offset", "terms", "settings", "spans", "dropped", "hidden_count",
+    "evidence", "explanations", "created_at",
+)  # fmt: skip
+_NAMES = ", ".join(f'"{name}"' for name in _COLUMNS)
+_VALUES = ", ".join(f"%({name})s" for name in _COLUMNS)
+# One statement, and it waits for no disk: losing the last traces in a crash is fine.
+_QUICKLY = "with quick as (select set_config('synchronous_commit', 'off', true)) "
+_STORE = f"{_QUICKLY} insert into retrieval_searchtrace ({_NAMES}) select {_VALUES} from quick"  # noqa: S608 - constants
 
 
 WITHIN = "within"
