@@ -78,11 +78,10 @@ def build(embedder: HashingEmbedder) -> Scenery:
     replace_grants(actor=SYSTEM, scope=handbook.scope, grants=grants, subject=handbook)
     group = create_group(actor=SYSTEM, name="Field service 现场服务", members=[reader.pk])
     token, _text = create_token(actor=SYSTEM, user=keeper, name="Intranet", scopes=[TokenScope.SEARCH])
-    ids |= _documents(manages, handbook, embedder) | _conversations(manages)
+    ids |= _dictionary(manages, handbook) | _faq(manages, handbook) | _source(manages, group)
+    ids |= _documents(manages, handbook, embedder) | _conversations(manages)  # leaves a file waiting
     ids |= {"collection": str(handbook.uid), "group": str(group.pk), "token": str(token.pk)}
     ids |= {"user": str(reader.pk), "empty": str(empty.uid)}
-    ids |= _dictionary(manages, handbook) | _faq(manages, handbook) | _source(manages, group)
-    _run_jobs(embedder)
     ids |= {"password_key": make_link(actor=manages, user=reader)}
     return Scenery(keeper=keeper, reader=reader, newcomer=newcomer, ids=ids)
 
