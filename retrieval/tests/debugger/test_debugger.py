@@ -94,7 +94,7 @@ def test_settings_of_one_run_are_marked_and_hold_for_nobody_else(browser, handbo
         ({"mode": "\x00"}, "Choose one of the values offered."),
         (
             {"seen.retrieval.pool": "1", "retrieval.pool": "abc"},
-            "Candidates per channel: Enter a whole number.",
+            "Candidates per channel</a>: Enter a whole number.",
         ),
         ({"compare": "1"}, "Change a setting first"),
     ],
