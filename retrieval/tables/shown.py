@@ -17,7 +17,6 @@ MAX_NAMED = 12
 MAX_SHOWN_ROWS = 20
 _SIGNS = {Compare.GREATER: ">", Compare.AT_LEAST: "≥", Compare.LESS: "<", Compare.AT_MOST: "≤", Compare.IN: "=", Compare.NOT_IN: "≠"}  # fmt: skip
 _AVERAGE_DECIMALS = 2
-_AFTER_A_SPACE = str.isascii
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
